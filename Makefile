@@ -22,7 +22,7 @@ INSTALL = $(if $(UV),$(UV) pip install --python $(BIN)/python $(PIP_OPTIONS) -r 
 	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_OPTIONS) -r $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help python port setup demo serve sample test test-long test-faults test-citus test-all attack reliability browser node web-server replication wrk lint format docs examples messages screenshots bench shell lock audit sbom
+.PHONY: help python port setup demo serve sample test test-long test-faults test-fairness test-citus test-all attack reliability browser node web-server replication wrk lint format docs examples messages screenshots bench shell lock audit sbom
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -69,15 +69,18 @@ test-long: $(DEV) ## run the slow tests: load, browsers, many random cases
 	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 test-faults: $(DEV) ## run the fault tests, which break the database, workers, disk, clients or clock under load
-	@$(BIN)/python -m pytest -m fault -n 2 $(if $(ARGS),$(ARGS),--ignore tests/faults/test_fairness.py tests/faults)
-	@$(if $(ARGS),,$(BIN)/python -m pytest -m fault -n 0 tests/faults/test_fairness.py)
+	@$(BIN)/python -m pytest -m fault -n 3 --ignore tests/faults/test_fairness.py $(if $(filter-out --%,$(ARGS)),,tests/faults) $(ARGS)
 
-test-citus: $(DEV) ## run a part of the tests on a Citus cluster; skipped if PostgreSQL has no Citus (ARGS="tests/elements")
+test-fairness: $(DEV) ## run the tests of fairness between tenants, one after the other
+	@$(BIN)/python -m pytest -m fault -n 0 tests/faults/test_fairness.py $(ARGS)
+
+test-citus: $(DEV) ## run a part of the tests on a Citus cluster, or all with TEST_SCALE=full; skipped without Citus (ARGS="tests/elements")
 	@$(BIN)/python -m tests.citus $(ARGS)
 
-reliability: $(DEV) ## run attack and test-faults, and write the figures into docs/explanation/reliability.md
+reliability: $(DEV) ## run attack, test-faults, test-fairness and the faults of a cluster, and write the figures into docs/explanation/reliability.md
 	@figures=$$(mktemp) && export REPOSITORY_FIGURES=$$figures && \
-		$(MAKE) --no-print-directory attack && $(MAKE) --no-print-directory test-faults && \
+		$(MAKE) --no-print-directory attack test-faults test-fairness && \
+		$(MAKE) --no-print-directory test-citus ARGS=tests/citus_cluster && \
 		REPOSITORY_FIGURES=$$figures $(BIN)/python -m tests.reliability; status=$$?; rm -f "$$figures"; exit $$status
 
 attack: $(DEV) ## send random requests to every operation, as every role and from another storage (ARGS="editor --cases 100")
@@ -90,10 +93,11 @@ browser: ## install the browser of some long tests (the chromium package of Debi
 			if apt-cache show chromium-headless-shell >/dev/null 2>&1; then package=chromium-headless-shell; else package=chromium; fi && \
 			apt-get install -y -qq --no-install-recommends $$package >/dev/null'; }
 
-node: ## install Node.js, npm and jq (Debian packages) for the tests of the documentation
+node: ## install Node.js, npm and jq (Debian packages) for the tests of the documentation, and the judges of BPMN documents (npm)
 	@{ command -v npm && command -v jq; } >/dev/null || { \
 		echo "Installing npm and jq ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm jq >/dev/null'; }
+	@npm ci --silent --prefix tests/elements/bpmn/judges
 
 web-server: ## install nginx (which then serves port 80), openssl and systemd (Debian packages) for the tests of docs/how-to/files
 	@PATH="$$PATH:/usr/sbin"; { command -v nginx && command -v openssl && command -v systemd-analyze; } >/dev/null || { \
@@ -105,7 +109,7 @@ replication: ## install Patroni, etcd, HAProxy, PgBouncer and PostgreSQL (Debian
 		echo "Installing patroni, etcd-server, haproxy, pgbouncer and postgresql ..."; \
 		$$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends patroni python3-etcd etcd-server haproxy pgbouncer postgresql >/dev/null'; }
 
-test-all: test test-long test-faults ## run every test
+test-all: test test-long test-faults test-fairness ## run every test
 
 lint: $(DEV) ## check style, types, import directions, migrations and settings
 	@$(BIN)/ruff check .

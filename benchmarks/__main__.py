@@ -7,14 +7,18 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
-from benchmarks import growth, report
+from benchmarks import cluster, growth, report, search
 from benchmarks.installation import COLLECTION, MEGABYTE
 from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
+from benchmarks.modelling import measure_bpmn
+from benchmarks.pictures import measure_pictures
 from benchmarks.report import Run
+from benchmarks.steps import Step, run_steps
 from benchmarks.workloads import (
     CONNECTIONS,
     ELEMENTS,
@@ -26,6 +30,7 @@ from benchmarks.workloads import (
     WHOLE_LIST,
     WRITTEN,
     Contenders,
+    StorageRequests,
     mixed_requests,
 )
 from repository_site.core.environment import PROJECT_DIR
@@ -33,41 +38,86 @@ from repository_site.core.environment import PROJECT_DIR
 MODES = {
     "short": "measure the workloads only, with few requests, in three minutes",
     "long": "also measure a million elements and a thousand storages",
-    "soak": "measure only the memory of a worker over an hour's worth of requests",
+    "soak": "measure only the memory of a worker over an hour's worth of requests, in ten minutes",
+    "search": "measure only the search and its index, in six minutes; writes SEARCH.md",
+    "search-smoke": "test that measurement; writes its results into its data folder",
+    "cluster": "measure only a Citus cluster against one PostgreSQL server, in eleven minutes; writes CLUSTER.md",
+    "cluster-smoke": "test that measurement; writes its results into its data folder",
     "smoke": "test the benchmark itself; writes its results into its data folder",
 }
 MIXED_CONNECTIONS = 2
 
 
+def is_search(run: Run) -> bool:
+    return run.mode.startswith("search")
+
+
 def make_data(run: Run) -> None:
+    if is_search(run):
+        search.make_data(run)
+        return
     if run.scale.requests:
         run.installation.make({READ: ELEMENTS, WRITTEN: ELEMENTS})
     growth.make_data(run)
 
 
 def measure_all(run: Run) -> None:
-    make_data(run)
-    if run.scale.requests:
-        contenders = Contenders(run.installation)
-        measure_load(run, contenders)
-        measure_row_level_security(run, contenders)
-        measure_first_requests(run, contenders)
-        measure_transfer(run)
-        if run.scale.sizes:
-            growth.measure_sizes(run, contenders.storage())
-            growth.measure_whole_lists(run)
-        measure_memory(run, contenders)
-        # Stop these servers, so that the installations that are compared next have the machine to themselves.
+    if run.scale.tenants:
+        cluster.measure_cluster(run)
+        return
+    run_steps(search.steps(run) if is_search(run) else steps_of(run))
+
+
+def steps_of(run: Run) -> list[Step]:
+    """Return the measurements of a mode, with the minutes that they take on two idle cores."""
+    scale, found = (
+        run.scale,
+        [Step("Making storages", 0.5 + growth.elements_to_make(run) / 60_000, lambda: make_data(run))],
+    )
+    if scale.requests:
+        found += _steps_of_workloads(run)
+    if scale.storages:
+        minutes = growth_minutes(run, len(scale.storages))
+        found.append(Step("Growth of an installation", minutes, lambda: growth.measure_storages(run)))
+    if scale.soak:
+        found.append(Step("Soak", 0.3 + scale.soak / 15_000, lambda: growth.measure_soak(run)))
+    return found
+
+
+def growth_minutes(run: Run, columns: int) -> float:
+    return columns * (0.5 + run.scale.growth_requests / 40)
+
+
+def _steps_of_workloads(run: Run) -> Iterator[Step]:
+    scale, made = run.scale, list[Contenders]()
+    size = scale.requests / 2_000
+
+    def contenders() -> Contenders:
+        if not made:
+            made.append(Contenders(run.installation))
+        return made[0]
+
+    def end() -> None:
+        """Stop these servers, so that the installations that are compared next have the machine to themselves."""
+        measure_memory(run, contenders())
         run.installation.close()
-    if run.scale.storages:
-        growth.measure_storages(run)
-    if run.scale.soak:
-        growth.measure_soak(run)
+
+    yield Step("Workloads", 1 + 9 * size + 0.15 * scale.plain_seconds, lambda: measure_load(run, contenders()))
+    yield Step("Row-level security", 0.5, lambda: measure_row_level_security(run, contenders()))
+    yield Step("First requests", 0.5, lambda: measure_first_requests(run, contenders()))
+    yield Step("Transfer", 0.7, lambda: measure_transfer(run))
+    yield Step("Pictures", 0.2, lambda: measure_pictures(run, contenders()))
+    yield Step("BPMN", 0.5, lambda: measure_bpmn(run, contenders()))
+    if scale.sizes:
+        minutes = growth_minutes(run, 1 + len(scale.sizes))
+        yield Step("Growth of a storage", minutes, lambda: growth.measure_sizes(run, contenders().storage()))
+        yield Step("Memory of whole lists", 0.8, lambda: growth.measure_whole_lists(run))
+    yield Step("Memory", 0.1 + scale.mixed / 10_000, end)
 
 
 def measure_load(run: Run, contenders: Contenders) -> None:
     scale = run.scale
-    main = {each: contenders.main_workloads(each, scale.plain_share) for each in CONNECTIONS}
+    main = {each: contenders.main_workloads(each, scale.plain_seconds) for each in CONNECTIONS}
     for connections, workloads in main.items():
         measure(f"Load, {connections} connections", workloads, scale.requests, scale.rounds)
     others = contenders.other_workloads()
@@ -135,11 +185,22 @@ def measure_row_level_security(run: Run, contenders: Contenders) -> None:
         DATABASE_URL=run.installation.bypass_url,
     )
     columns = {"with": contenders.storage(), "without": contenders.storage(READ, server)}
-
-    workload = Workload("W1", {name: Contender(each.first_page, each.server) for name, each in columns.items()})
-    measure("Row-level security", [workload], run.scale.requests // 10, run.scale.rounds)
+    measure_cost(run, "W1 with row-level security, times without", columns, StorageRequests.first_page, most=1.15)
     server.close()
-    run.limit("W1 with row-level security, times without", workload.ratio("with", "without"), most=1.15)
+
+
+def measure_cost(
+    run: Run,
+    title: str,
+    columns: dict[str, StorageRequests],
+    call: Callable[[StorageRequests, int], bytes],
+    most: float,
+) -> None:
+    """Measure what something costs a request, with two servers in turns: one `with` it, and one `without` it."""
+    contenders = {name: Contender(partial(call, each), each.server) for name, each in columns.items()}
+    workload = Workload(title, contenders)
+    measure(title, [workload], run.scale.requests // 10, run.scale.rounds)
+    run.limit(title, workload.ratio("with", "without"), most=most)
 
 
 def measure_first_requests(run: Run, contenders: Contenders) -> None:

@@ -38,8 +38,21 @@ CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
 def make_data(run: Run) -> None:
     for count in run.scale.sizes:
         of_size(run, count).make({f"s{each}": each for each in (ELEMENTS, count)})
-    for count in (*run.scale.storages, *([SOAK_STORAGES] if run.scale.soak else [])):
+    for count in numbers_of_storages(run):
         with_storages(run, count).make(dict.fromkeys(storage_keys(count), ELEMENTS_EACH))
+
+
+def numbers_of_storages(run: Run) -> list[int]:
+    """Return how many storages each installation has. The soak uses one of those that are compared, if it can."""
+    return list(dict.fromkeys((*run.scale.storages, *([SOAK_STORAGES] if run.scale.soak else []))))
+
+
+def elements_to_make(run: Run) -> int:
+    """Return the number of elements of installations that do not exist yet."""
+    sizes = [ELEMENTS + each for each in run.scale.sizes if not of_size(run, each).is_made]
+    storages = [each * ELEMENTS_EACH for each in numbers_of_storages(run) if not with_storages(run, each).is_made]
+    first = 2 * ELEMENTS if run.scale.requests and not run.installation.is_made else 0
+    return first + sum(sizes) + sum(storages)
 
 
 def of_size(run: Run, count: int) -> BenchmarkInstallation:

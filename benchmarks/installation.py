@@ -69,18 +69,26 @@ class BenchmarkServer(Server):
 
 
 class BenchmarkInstallation:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, checkout: Path = PROJECT_DIR) -> None:
+        self.folder, self.checkout = folder, checkout
         folder.mkdir(parents=True, exist_ok=True)
         self.postgres = EmbeddedPostgres(folder / "postgres")
         self.database = BenchmarkServer(folder)
         """Never started; knows the environment and the database."""
         self.servers: list[BenchmarkServer] = []
 
+    @property
+    def is_made(self) -> bool:
+        return (self.folder / "tokens.json").exists()
+
     def make(self, storages: Mapping[str, int]) -> None:
         """Create storages with these numbers of elements. Existing storages are kept."""
         self.run("manage.py", "migrate", "-v", "0")
         self.run("-m", "benchmarks.storages", str(self.folder), orjson.dumps(storages).decode())
+        self.settle()
+
+    def settle(self) -> None:
+        """Bring the database into the state in which it is measured."""
         self.postgres.ensure_running()
         with self.database.superuser() as connection:
             if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [BYPASS_ROLE]).fetchone():
@@ -118,13 +126,14 @@ class BenchmarkInstallation:
         started = time.perf_counter()
         command = [sys.executable, *arguments]
         environ = self.database.environ
-        done = subprocess.run(command, cwd=PROJECT_DIR, env=environ, stdout=subprocess.DEVNULL, check=False)
+        done = subprocess.run(command, cwd=self.checkout, env=environ, stdout=subprocess.DEVNULL, check=False)
         if done.returncode:
             sys.exit(f"error: {' '.join(arguments)} ended with {done.returncode}")
         return time.perf_counter() - started
 
     def serve(self, target: str = "", **environ: str) -> BenchmarkServer:
         self.servers.append(BenchmarkServer(self.folder, target, **environ))
+        self.servers[-1].checkout = self.checkout
         self.servers[-1].start("--workers", str(WORKERS))
         return self.servers[-1]
 

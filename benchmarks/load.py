@@ -24,17 +24,28 @@ from repository_site.core.progress import with_progress
 
 SCRIPT = Path(__file__).with_name("load.lua")
 MOST_ROUNDS = 40
+# Turns of a contender with a limit.
+SHORT_ROUNDS = 2
 REQUESTS = 2_000
 """Different requests in a turn. A contender that answers more gets them again."""
 
 
-def raw_request(port: int, path: str, token: str = "", body: bytes | None = None) -> bytes:
-    """Return a GET request, or a POST request if there is a body."""
+def raw_request(
+    port: int,
+    path: str,
+    token: str = "",
+    body: bytes | None = None,
+    content_type: str = "application/json",
+    tag: str = "",
+) -> bytes:
+    """Return a GET request, or a POST request if there is a body. With a tag, the response may be 304."""
     head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
     if token:
         head += f"Authorization: Bearer {token}\r\n"
+    if tag:
+        head += f"If-None-Match: {tag}\r\n"
     if body is not None:
-        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
     return f"{head}\r\n".encode() + (body or b"")
 
 
@@ -62,12 +73,20 @@ class TimingClient:
 
 
 class Contender(NamedTuple):
-    """`request` returns the request with a number, which selects the element, page or filter. A slow contender may
-    answer a `share` of the requests only."""
+    """`request` returns the request with a number, which selects the element, page or filter. A slow contender gets
+    about this many `seconds`, however few requests it answers; 0 means no limit."""
 
     request: Callable[[int], bytes]
     server: BenchmarkServer
-    share: float = 1.0
+    seconds: float = 0.0
+
+
+class Turn(NamedTuple):
+    """Turns of a contender: at least this many, of so many seconds, and more until it has answered all requests."""
+
+    rounds: int
+    seconds: int
+    requests: int
 
 
 @dataclass
@@ -108,21 +127,27 @@ class Workload:
     found: dict[str, Latencies] = field(default_factory=dict)
 
     def measure(self, requests: int, rounds: int) -> None:
-        """Let each contender answer at least this many requests."""
-        wanted = {name: requests * each.share for name, each in self.contenders.items()}
-        # Two workers answer twice as many requests as one. A round is long enough for two requests of each connection.
-        seconds = {
-            name: math.ceil(max(wanted[name] / rounds, 2 * self.connections) * warm_up(each) / min(self.connections, 2))
-            for name, each in self.contenders.items()
-        }
+        """Let each contender answer at least this many requests, or as many as it can in its seconds."""
+        turns = {name: self._turn_of(each, requests, rounds) for name, each in self.contenders.items()}
         self.found = {name: Latencies() for name in self.contenders}
         names = list(self.contenders)
-        for turn in range(MOST_ROUNDS):
+        for number in range(MOST_ROUNDS):
             # The order rotates, so that no contender always follows the same other one.
             names = names[1:] + names[:1]
-            waiting = [name for name in names if turn < rounds or self.found[name].requests < wanted[name]]
-            for name in waiting:
-                send_load(self.contenders[name], self.connections, seconds[name], turn, self.found[name])
+            for name in names:
+                turn = turns[name]
+                if number < turn.rounds or self.found[name].requests < turn.requests:
+                    send_load(self.contenders[name], self.connections, turn.seconds, number, self.found[name])
+
+    def _turn_of(self, contender: Contender, requests: int, rounds: int) -> Turn:
+        # Two workers answer twice as many requests as one. A turn is long enough for two requests of each connection.
+        each = warm_up(contender) / min(self.connections, 2)
+        shortest = 2 * self.connections * each
+        if contender.seconds:
+            # Few turns, because the requests that are not answered at the end of a turn do not count.
+            seconds = math.ceil(max(contender.seconds / SHORT_ROUNDS, shortest))
+            return Turn(min(rounds, SHORT_ROUNDS), seconds, requests=self.connections)
+        return Turn(rounds, math.ceil(max(requests / rounds * each, shortest)), requests)
 
     def ratio(self, name: str, to: str, of: str = "median") -> float:
         return float(getattr(self.found[name], of) / getattr(self.found[to], of))

@@ -21,31 +21,43 @@ Written by `python -m benchmarks{option}`. {machine}
 
 Times are in milliseconds. All contenders take turns in one run. [README.md](README.md) explains how each is measured.
 """
+FILES = {"cluster": "CLUSTER", "search": "SEARCH"}
 HOUR = 72_000
 """Mixed requests in an hour: 20 a second, the load of a busy installation with 200 storages."""
 
 
 class Scale(NamedTuple):
     """The amount of work in a mode of the benchmark: requests that each contender answers for each number of
-    connections, the share of plain DRF, mixed requests for the memory of a worker, sizes of larger storages and numbers
-    of storages to compare, and mixed requests to 200 storages."""
+    connections, the seconds of plain DRF for each measurement, mixed requests for the memory of a worker, sizes of
+    larger storages and numbers of storages to compare, and mixed requests to 200 storages.
+
+    A cluster has two numbers of tenants with their elements, shards, and a storage that shows the size of an element.
+    """
 
     requests: int
     rounds: int = 8
-    plain_share: float = 1.0
+    plain_seconds: float = 10.0
     mixed: int = 10_000
     sizes: tuple[int, ...] = ()
     storages: tuple[int, ...] = ()
     growth_requests: int = 30
     soak: int = 0
+    tenants: tuple[int, ...] = ()
+    elements_each: int = 200
+    shards: int = 32
+    large: int = 10_000
 
 
 SCALES = {
-    "smoke": Scale(20, 1, 0.2, 200, sizes=(12_000, 14_000), storages=(1, 3), growth_requests=3),
-    "short": Scale(300, 2, 0.05, 500),
-    "usual": Scale(2_000, sizes=(100_000,), storages=(1, 100), soak=HOUR // 10),
-    "long": Scale(2_000, sizes=(100_000, 1_000_000), storages=(1, 100, 1_000), soak=HOUR // 10),
+    "smoke": Scale(20, 1, 1, 200, sizes=(12_000, 14_000), storages=(1, 3), growth_requests=3),
+    "short": Scale(300, 2, 4, 500),
+    "usual": Scale(2_000, sizes=(100_000,), storages=(1, 200), soak=HOUR // 10),
+    "long": Scale(2_000, sizes=(100_000, 1_000_000), storages=(1, 200, 1_000), soak=HOUR // 10),
     "soak": Scale(0, soak=HOUR),
+    "search": Scale(0, sizes=(1_000_000,)),
+    "search-smoke": Scale(0, sizes=(12_000,), growth_requests=3),
+    "cluster": Scale(300, 3, tenants=(10, 100), shards=16),
+    "cluster-smoke": Scale(10, 1, tenants=(2, 3), elements_each=120, shards=2, large=300),
 }
 
 
@@ -69,13 +81,14 @@ class Run:
         self.sections.append((title, text))
 
     def write(self) -> None:
-        """RESULTS.md shows whole runs only; the data folder gets those of a part."""
-        folder = self.folder if self.mode in ("smoke", "soak") else Path(__file__).parent
+        """RESULTS.md shows whole runs only; the data folder gets those of a part. Cluster and search have own files."""
+        folder = self.folder if self.mode.endswith(("smoke", "soak")) else Path(__file__).parent
+        file = folder / f"{FILES.get(self.mode.removesuffix('-smoke'), 'RESULTS')}.md"
         limits = table(["measurement", "limit", "measured", "met"], self.rows)
         text = INTRODUCTION.format(option="" if self.mode == "usual" else f" --{self.mode}", machine=machine())
         text += "".join(f"\n## {title}\n\n{body}" for title, body in [("Limits", limits), *self.sections])
-        (folder / "RESULTS.md").write_text(text, encoding="utf-8")
-        sys.stdout.write(f"{text}\nWrote {folder / 'RESULTS.md'}.\n")
+        file.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{text}\nWrote {file}.\n")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -94,7 +107,10 @@ def machine() -> str:
 def load_table(workloads: Sequence[Workload]) -> str:
     def cells(workload: Workload, name: str, found: Latencies) -> Iterable[str]:
         yield from (workload.title, str(workload.connections), name, f"{found.requests:,}", f"{found.throughput:.1f}")
-        yield from (f"{1000 * found.percentile(percent):.2f}" for percent in (50, 95, 99, 99.9))
+        for percent in (50, 95, 99, 99.9):
+            # Of fewer requests it would be the slowest one.
+            is_known = found.requests * (100 - percent) >= 100
+            yield f"{1000 * found.percentile(percent):.2f}" if is_known else ""
         yield f"{workload.ratio(name, FLOOR):.2f}" if FLOOR in workload.found else ""
 
     head = ["workload", "connections", "contender", "requests", "a second", "p50", "p95", "p99", "p99.9"]

@@ -35,7 +35,7 @@ def make_storages(folder: Path, sizes: dict[str, int]) -> None:
     file.touch(mode=0o600)
     for key, count in with_progress(sizes.items(), f"Storages in {folder.name}", len(sizes)):
         if key not in existing:
-            call_command("sample_storage", COLLECTION, key, str(count), stderr=StringIO())
+            call_command("sample_storage", COLLECTION, key, str(count), "--plain", stderr=StringIO())
         if key not in tokens:
             tokens[key] = issue_token(find_context(COLLECTION, key), "benchmark", [Role.ADMINISTRATOR]).value
             file.write_bytes(orjson.dumps(tokens))

@@ -8,7 +8,8 @@ rendering. Only `Contains` matches more in a larger storage.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
@@ -34,7 +35,7 @@ RELEASED = range(9_500, 9_990)
 PARTS = "$resources=attributes,related,children"
 WHOLE_LIST = "W7 whole list"
 PROCESS_KIND, TAG_KIND, TAGS = 3, 7, 50
-PAGE, NAMES = 100, 1_000
+PAGE, NAMES, TITLES = 100, 1_000, 40
 STRIDE = 7_919
 """A prime that divides no size, so that successive numbers lead to different places."""
 
@@ -69,9 +70,15 @@ def _digits(number: int) -> str:
     return str(10_000_000 + number * 55_623_059 % 90_000_000)
 
 
+@cache
+def _titles() -> list[str]:
+    """Return the most frequent names, without their numbers."""
+    return [title for title, _ in Counter(name.rpartition(" ")[0] for name in _names()).most_common(TITLES)]
+
+
 def name_starts(number: int, elements: int) -> str:
-    """Match some eleven elements: a larger storage gets more digits."""
-    return f"StartsWith(name, '{_name(number).split()[0]} {_digits(number)[: len(str(elements)) - 3]}')"
+    """Match a few elements: a larger storage gets more digits."""
+    return f"StartsWith(name, '{_titles()[number % TITLES]} {_digits(number)[: len(str(elements)) - 4]}')"
 
 
 def name_in(number: int, elements: int) -> str:
@@ -90,8 +97,8 @@ FILTERS: dict[str, Callable[[int, int], str]] = {
     "StartsWith": name_starts,
     "-in": name_in,
     "date range": date_range,
-    # Two words of ten end in an r, so two elements in a thousand match.
-    "Contains": lambda number, elements: f"Contains(name, 'r {_digits(number)[:2]}')",
+    # A third of the names end in a g before their number, so some three elements in a thousand match.
+    "Contains": lambda number, elements: f"Contains(name, 'g {_digits(number)[:2]}')",
 }
 EXPECTED = {"name -eq": 1, "-in": 3, "date range": PAGE}
 """Matches of the filters for which the number is known exactly."""
@@ -143,9 +150,25 @@ class StorageRequests:
     def new_version(self, number: int) -> bytes:
         return self.request(f"release/{sample_id(number)}/createversion", b"")
 
+    def bpmn(self, document: bytes | None = None) -> bytes:
+        """Return the export of a diagram of a draft, or the import of a document into it."""
+        path = f"/{COLLECTION}/{self.key}/_api/v1/bpmn/{sample_id(OURS[-1])}"
+        return raw_request(self.server.port, path, self.server.tokens[self.key], document, "application/xml")
+
+    def picture(self, tag: str = "") -> bytes:
+        """Return the picture of that diagram, if it does not have this entity tag."""
+        path = f"/{COLLECTION}/{self.key}/_api/rest/diagram/{sample_id(OURS[-1])}/render/1033/vertical"
+        return raw_request(self.server.port, path, self.server.tokens[self.key], tag=tag)
+
     def release(self, number: int) -> bytes:
         path = f"release/{sample_id(number)}/transitions/InProcessToReleased?ignoreWarnings=true"
         return self.request(path, b"{}")
+
+
+def make_drafts(storage: StorageRequests, numbers: Iterable[int]) -> None:
+    client = TimingClient(storage.server.port)
+    for number in numbers:
+        client.send(storage.new_version(number), (200, 409))  # 409: an earlier run has made the draft
 
 
 class Contenders:
@@ -162,7 +185,7 @@ class Contenders:
         self.floor = installation.serve("benchmarks.floor:application", **environ)
         settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
         self.plain = installation.serve("benchmarks.plain:application", **environ, **settings)
-        self.make_drafts()
+        make_drafts(self.storage(WRITTEN), (*OURS, *THEIRS))
         self.compare_responses()
 
     def storage(self, key: str = READ, server: BenchmarkServer | None = None) -> StorageRequests:
@@ -170,11 +193,6 @@ class Contenders:
 
     def of_floor(self, path: str, body: bytes | None = None) -> bytes:
         return raw_request(self.floor.port, path, body=body)
-
-    def make_drafts(self) -> None:
-        storage, client = self.storage(WRITTEN), TimingClient(self.service.port)
-        for number in (*OURS, *THEIRS):
-            client.send(storage.new_version(number), (200, 409))  # 409: an earlier run has made the draft
 
     def compare_responses(self) -> None:
         """Check that the floor sends the same bytes as the service; otherwise the comparison means nothing."""
@@ -191,10 +209,10 @@ class Contenders:
         path = f"/{sample_id(THEIRS[number % len(THEIRS)])}"
         return self.of_floor(path, orjson.dumps({"attributes": changes("scope")}))
 
-    def main_workloads(self, connections: int, plain_share: float) -> list[Workload]:
+    def main_workloads(self, connections: int, plain_seconds: float) -> list[Workload]:
         """Return W1, W2 and W3 for this many connections."""
         storage, floor, plain = self.storage(), self.of_floor, partial(raw_request, self.plain.port)
-        add = partial(self._workload, connections=connections, plain_share=plain_share)
+        add = partial(self._workload, connections=connections, plain_seconds=plain_seconds)
         return [
             add(
                 "W1 list of 100",
@@ -223,10 +241,10 @@ class Contenders:
         return {each.title: each for each in found}
 
     def _workload(
-        self, title: str, *requests: Callable[[int], bytes], connections: int = 1, plain_share: float = 1
+        self, title: str, *requests: Callable[[int], bytes], connections: int = 1, plain_seconds: float = 0
     ) -> Workload:
         """The requests are those of the service, the floor and plain DRF, in this order."""
-        known = {SERVICE: (self.service, 1.0), FLOOR: (self.floor, 1.0), PLAIN: (self.plain, plain_share)}
+        known = {SERVICE: (self.service, 0.0), FLOOR: (self.floor, 0.0), PLAIN: (self.plain, plain_seconds)}
         contenders = {name: Contender(make, *known[name]) for name, make in zip(known, requests, strict=False)}
         return Workload(title, contenders, connections)
 

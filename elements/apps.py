@@ -25,9 +25,21 @@ class ElementsConfig(AppConfig):
 def storage_extension() -> StorageExtension:
     from elements.files import COUNT_FILES
     from elements.limits import content_over_limits
-    from elements.models import ContentMark, Element, ElementChange, ElementVersion, Reference, Shape, VersionName
+    from elements.models import (
+        ContentMark,
+        Element,
+        ElementChange,
+        ElementVersion,
+        Reference,
+        SearchDocument,
+        SearchPosting,
+        SearchWord,
+        Shape,
+        VersionName,
+    )
     from elements.people.administration import user_directory
     from elements.people.token_elements import mirror_token
+    from elements.reading.announced import show_versions
     from elements.users import find_user
     from storage.extension import StorageExtension
 
@@ -44,7 +56,8 @@ def storage_extension() -> StorageExtension:
         },
         count_files=COUNT_FILES,
         over_limits=content_over_limits,
-        derived_models=(ContentMark, VersionName),
+        show_versions=show_versions,
+        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
     )
 
 

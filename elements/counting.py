@@ -54,24 +54,25 @@ class ElementCounts:
         return sum(each.get(category, 0) for each in self.by_facet.values())
 
 
-_kept: dict[UUID, tuple[int, ElementCounts]] = {}
+_kept: dict[tuple[UUID, frozenset[str]], tuple[int, ElementCounts]] = {}
+"""By storage and the types that the caller does not see."""
 
 
 def count_elements(storage: Storage, configuration: Configuration) -> ElementCounts:
     now = timezone.now()
-    revision, kept = _kept.get(storage.id, (None, None))
+    revision, kept = _kept.get((storage.id, configuration.closed), (None, None))
     if kept is not None and revision == configuration.revision and now - kept.counted_on < KEEP:
         return kept
     started = time.perf_counter()
     counted = _count(configuration, now)
     if time.perf_counter() - started > SLOW:
-        _keep(storage.id, configuration.revision, counted, now)
+        _keep((storage.id, configuration.closed), configuration.revision, counted, now)
     return counted
 
 
-def _keep(storage: UUID, revision: int, counted: ElementCounts, now: datetime) -> None:
+def _keep(key: tuple[UUID, frozenset[str]], revision: int, counted: ElementCounts, now: datetime) -> None:
     kept = ElementCounts(counted.by_facet, counted.ownerless_drafts, counted.counted_on, is_kept=True)
-    _kept[storage] = (revision, kept)
+    _kept[key] = (revision, kept)
     for other, (_, each) in list(_kept.items()):
         if now - each.counted_on >= KEEP:
             _kept.pop(other, None)
@@ -89,7 +90,7 @@ def _count(configuration: Configuration, now: datetime) -> ElementCounts:
     for type, category, count in fetch(OPEN_COUNTS, [sorted(OPEN)]):
         add(type, Category(category), count)
         opened[type] = opened.get(type, 0) + count
-    for type, total, published in fetch(COUNTS, [list(configuration.living_in_diagrams)]):
+    for type, total, published in fetch(COUNTS, [[*configuration.living_in_diagrams, *configuration.closed]]):
         if configuration.types_by_id[type].is_versioned:
             add(type, Category.PUBLISHED, published)
             add(type, Category.RETIRED, total - published - opened.get(type, 0))

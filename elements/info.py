@@ -90,10 +90,11 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
 def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
     """Return all shapes that show an element, in diagrams that the reader may see."""
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
+    can_open = audience.opens("o")
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
-        JOIN elements_elementversion v ON v.id = s.version_id
-        JOIN elements_element o ON o.id = v.element_id WHERE s.element_id = %s::uuid{visible} ORDER BY s.id"""  # noqa: S608  constants
-    return [ShownIn(*found) for found in fetch(sql, [element])]
+        JOIN elements_elementversion v ON v.id = s.version_id JOIN elements_element o ON o.id = v.element_id
+        WHERE s.element_id = %s::uuid{visible} AND {can_open.sql} ORDER BY s.id"""  # noqa: S608  constants
+    return [ShownIn(*found) for found in fetch(sql, [element, *can_open.parameters])]
 
 
 def _authors(versions: list[str]) -> set[UUID]:

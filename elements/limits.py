@@ -68,7 +68,11 @@ DEPTH = ContentLimit(
 CHILDREN = ContentLimit(
     "MAX_CHILDREN", gettext_noop("%(count)d children; the installation allows %(most)d for an element")
 )
+LANES = ContentLimit("MAX_SHAPES", gettext_noop("%(count)d lanes; the installation allows %(most)d in a diagram"))
 SHAPES = ContentLimit("MAX_SHAPES", gettext_noop("%(count)d shapes; the installation allows %(most)d in a diagram"))
+NESTING = ContentLimit(
+    "MAX_DEPTH", gettext_noop("%(count)d levels inside each other; the installation allows %(most)d in a diagram")
+)
 FLOWS = ContentLimit(
     "MAX_ELEMENT_REFERENCES",
     gettext_noop("%(count)d flows between shapes; the installation allows %(most)d in a diagram"),
@@ -124,6 +128,8 @@ _OVER = {
     CHILDREN: """SELECT parent_id::text, count(*) FROM elements_element WHERE parent_id IS NOT NULL GROUP BY 1
         HAVING count(*) > %s ORDER BY 1 LIMIT %s""",
     SHAPES: """SELECT version_id::text, count(*) FROM elements_shape GROUP BY 1
+        HAVING count(*) > %s ORDER BY 1 LIMIT %s""",
+    LANES: """SELECT version_id::text, count(*) FROM elements_lane GROUP BY 1
         HAVING count(*) > %s ORDER BY 1 LIMIT %s""",
     FLOWS: """SELECT s.version_id::text, count(*) FROM elements_shapeflow f JOIN elements_shape s ON s.id = f.shape_id
         GROUP BY 1 HAVING count(*) > %s ORDER BY 1 LIMIT %s""",

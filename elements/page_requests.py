@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
 
 from elements.permissions import Permission, sees_drafts
 from elements.reading.assembly.assembler import Reader
-from elements.reading.rows import Audience
+from elements.reading.rows import Audience, VersionRow
 from elements.writing.writers import Writer, require_changing, settled_writer
+from facets.clearance import clearance_of, visible_to
 from facets.configuration import configuration_of
 from storage.pages import caller_of, storage_address, storage_of
 
 
 def reader_of(request: HttpRequest) -> Reader:
     """Return a reader with the same visibility as in the API (D6)."""
-    storage = storage_of(request)
-    audience = Audience(sees_drafts(caller_of(request)))
-    return Reader(configuration_of(storage), audience, ZoneInfo(storage.time_zone), storage_address(request))
+    storage, caller = storage_of(request), caller_of(request)
+    configuration = visible_to(clearance_of(caller.roles), configuration_of(storage))
+    audience = Audience(sees_drafts(caller), configuration.closed)
+    return Reader(configuration, audience, ZoneInfo(storage.time_zone), storage_address(request))
+
+
+def reader_of_self(request: HttpRequest, reader: Reader, row: VersionRow) -> Reader:
+    """Return a reader for one element: it shows callers everything about themselves (D399)."""
+    if row.element != str(caller_of(request).element_id):
+        return reader
+    return replace(reader, configuration=configuration_of(storage_of(request)), others=reader.nested)
 
 
 def writer_of(request: HttpRequest) -> Writer:

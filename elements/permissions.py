@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from elements.derived import AUTHOR_CONTEXTS
 from facets.blueprint.definitions import ElementType
+from facets.configuration import Configuration
 from repository_site.core.problems import Forbidden
 from storage.access.callers import Caller
 from storage.options import Role
@@ -59,6 +60,12 @@ def require_history(caller: Caller) -> None:
     """Refuse callers who must not see drafts, because the change history shows them."""
     if not sees_drafts(caller):
         raise Forbidden("The change history requires the role Analyzer or a higher one.")
+
+
+def require_whole(configuration: Configuration, type: str) -> None:
+    """Refuse the change history of an element that the caller sees only in part: it contains all values (D398)."""
+    if type in configuration.partial:
+        raise Forbidden("Only the user and the role Administrator can read the change history of a user.")
 
 
 def require_lifecycle(caller: Caller) -> None:

@@ -4,19 +4,21 @@ attributes and eight references in four contexts. The same count always gives th
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from elements.sample_vocabulary import ACTIVITIES, DOCUMENTS, OBJECTS, RARE, UNITS, Term
+from elements.sample_vocabulary import RISKS as RISK_TERMS
 from repository_site.core.rest.rendering import to_json
 
 FAN_OUT = 10
 USERS, SYSTEMS, TAGS, RISKS = 50, 200, 50, 100
 BEGIN = datetime(2026, 1, 2, 3, 4, 5)
 NO_END = {"127": "9999-12-31T00:00:00"}
-WORDS_DE = ["Auftrag", "Kunde", "Lager", "Prüfung", "Freigabe", "Rechnung", "Versand", "Planung", "Bedarf", "Vertrag"]
-WORDS_EN = ["order", "customer", "stock", "check", "approval", "invoice", "shipping", "planning", "demand", "contract"]
+# Share of processes with a rare word.
+RARELY = 0.02
 
 Document = dict[str, Any]
 
@@ -29,13 +31,16 @@ def sample_lines(count: int, seed: int = 0) -> Iterator[bytes]:
 
 def _documents(count: int, generator: random.Random) -> Iterator[Document]:
     for number in range(USERS):
-        yield _plain("users", "user", number, {"name": _both("User", number), "roleEditor": {"127": True}})
+        yield _plain("users", "user", number, {"name": _names("User", "User", number), "roleEditor": {"127": True}})
     for number in range(TAGS):
-        yield _plain("tags", "tag", number, {"name": _both("Tag", number)})
+        term = OBJECTS[number % len(OBJECTS)]
+        yield _plain("tags", "tag", number, {"name": _names(f"{term.title} tag", f"{term.joined}stichwort", number)})
     for number in range(SYSTEMS):
-        yield _version("it", "system", number, {"name": _both("System", number)})
+        term = OBJECTS[number % len(OBJECTS)]
+        yield _version("it", "system", number, {"name": _names(f"{term.title} system", f"{term.joined}system", number)})
     for number in range(RISKS):
-        yield _version("risks", "risk", number, {"name": _both("Risk", number)})
+        term = RISK_TERMS[number % len(RISK_TERMS)]
+        yield _version("risks", "risk", number, {"name": _names(term.title, term.german, number)})
     for number in range(count):
         yield _process(number, count, generator)
 
@@ -56,18 +61,41 @@ def _process(number: int, count: int, generator: random.Random) -> Document:
 
 
 def _attributes(number: int, generator: random.Random) -> Document:
-    words = [generator.randrange(len(WORDS_DE)) for _ in range(12)]
-    german, english = (" ".join(source[word] for word in words) for source in (WORDS_DE, WORDS_EN))
-    text = {"1031": german, "1033": english}
+    thing, activity = _drawn(OBJECTS, generator), _drawn(ACTIVITIES, generator)
+    (taken, made), (unit, other), (risk, danger) = (_pair(terms, generator) for terms in (DOCUMENTS, UNITS, RISK_TERMS))
+    english, german = f"{thing.title} {activity.english}", f"{thing.joined}{activity.german.lower()}"
+    flow = {
+        "1031": f"Eingang: {taken.german}. Ergebnis: {made.german}.",
+        "1033": f"Input: {taken.english}. Result: {made.english}.",
+    }
+    people = {
+        "1031": f"Beteiligt: {unit.german}, {other.german}. Risiken: {risk.german}, {danger.german}.",
+        "1033": f"Involved: {unit.english}, {other.english}. Risks: {risk.english}, {danger.english}.",
+    }
+    if generator.random() < RARELY:
+        rare = RARE[int(generator.random() * len(RARE))]
+        people = {"1031": f"{people['1031']} Siehe {rare.german}.", "1033": f"{people['1033']} See {rare.english}."}
+    text = {"1031": f"{german}. {flow['1031']} {people['1031']}", "1033": f"{english}. {flow['1033']} {people['1033']}"}
     html = {lcid: f'<?xml version="1.0" encoding="utf-8"?><p>{line}</p>' for lcid, line in text.items()}
     return {
         "description": html,
-        "name": {"1031": f"{WORDS_DE[words[0]]} {number}", "1033": f"{WORDS_EN[words[0]]} {number}"},
+        "name": _names(english, german, number),
         "processMaturity": {"127": generator.choice(["defined", "implemented", "trained"])},
         "purp": text,
-        "reasonForRevision": text,
-        "scope": text,
+        "reasonForRevision": people,
+        "scope": flow,
     }
+
+
+def _drawn(terms: Sequence[Term], generator: random.Random) -> Term:
+    """Draw a term; the square makes the first terms the most frequent ones, as in natural texts."""
+    return terms[int(generator.random() ** 2 * len(terms))]
+
+
+def _pair(terms: Sequence[Term], generator: random.Random) -> tuple[Term, Term]:
+    """Draw a term and another one."""
+    first = int(generator.random() ** 2 * len(terms))
+    return terms[first], terms[(first + 1 + int(generator.random() * (len(terms) - 1))) % len(terms)]
 
 
 def _plain(facet: str, type: str, number: int, attributes: Document) -> Document:
@@ -104,5 +132,5 @@ def _moment(number: int) -> Document:
     return {"127": (BEGIN + timedelta(seconds=number)).isoformat()}
 
 
-def _both(word: str, number: int) -> Document:
-    return {"1031": f"{word} {number}", "1033": f"{word} {number}"}
+def _names(english: str, german: str, number: int) -> Document:
+    return {"1031": f"{german} {number}", "1033": f"{english} {number}"}

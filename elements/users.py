@@ -8,18 +8,16 @@ from uuid import UUID
 
 import orjson
 
-from elements.models import people
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.repeating import repeated
 from repository_site.core.database.statements import look_up
 from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 
-USER_TYPE = people.USER_TYPE
-ROLE_ATTRIBUTES = {f"role{role.value.capitalize()}": role for role in Role}
-INACTIVE = "roleInactive"
-
+__all__ = ["INACTIVE", "ROLE_ATTRIBUTES", "USER_TYPE", "find_user", "grant_of"]
 
 # Every request with a user's token runs this; the ORM would take several times as long. The column is cast to text so
 # that a migration which changes its type does not invalidate prepared plans.
@@ -29,8 +27,11 @@ _SQL = """SELECT v.attributes::text FROM elements_element e
 
 
 def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
-    with tenant_scope(storage):
-        rows = look_up(_SQL, [user_id, USER_TYPE])
+    def look() -> list[Row]:
+        with tenant_scope(storage):
+            return look_up(_SQL, [user_id, USER_TYPE])
+
+    rows = repeated(look)
     return grant_of(orjson.loads(rows[0][0])) if rows else None
 
 

@@ -22,7 +22,10 @@ class FacetsConfig(AppConfig):
 
 def storage_extension() -> StorageExtension:
     from facets.changing.changes import provision_configuration
+    from facets.event_filters import filter_names
     from facets.template_format.reading import SECTIONS
     from storage.extension import StorageExtension
 
-    return StorageExtension(template_sections=frozenset(SECTIONS), provision=provision_configuration)
+    return StorageExtension(
+        template_sections=frozenset(SECTIONS), provision=provision_configuration, filter_names=filter_names
+    )

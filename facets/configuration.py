@@ -18,10 +18,11 @@ from weakref import WeakValueDictionary
 
 from django.utils.translation import gettext as _
 
-from facets.blueprint.cycles import Category, ReleaseCycle, Transition
+from facets.blueprint.cycles import Category, ReleaseCycle, State, Transition
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
 from facets.rows.reading import read_rows
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import similar_names
 from storage.localisation.cultures import CultureSet
@@ -83,6 +84,8 @@ class CompiledCycle:
     categories: Mapping[str, Category]
     """By the key of a state."""
     _folded: Mapping[str, Transition]
+    waiting: Mapping[str, State]
+    """The states whose versions wait for a task."""
 
     @property
     def first_state(self) -> str:
@@ -132,6 +135,14 @@ class Configuration:
     type_ids: Mapping[str, UUID]
     cycles: Mapping[str, CompiledCycle]
     """By the key of a versioned type."""
+    closed: frozenset[str] = frozenset()
+    """Ids of the types whose elements this part of a configuration does not show (D396)."""
+    named: Mapping[str, ElementType] = field(default_factory=lambda: MappingProxyType({}))
+    """Those of them that references still name, by id."""
+    partial: frozenset[str] = frozenset()
+    """Ids of the types of which this part does not show every property (D398)."""
+    hidden_texts: frozenset[str] = frozenset()
+    """Those of them that have texts in a property that this part does not show (D390)."""
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     _original: Configuration | None = field(default=None, repr=False)
     """The first of equal configurations, kept alive by the others."""
@@ -147,7 +158,9 @@ class Configuration:
 
     @property
     def types_by_id(self) -> Mapping[str, ElementType]:
-        return self.keep("types by id", lambda: {str(row): self.types[key] for key, row in self.type_ids.items()})
+        return self.keep(
+            "types by id", lambda: {**self.named, **{str(row): self.types[key] for key, row in self.type_ids.items()}}
+        )
 
     @property
     def living_in_diagrams(self) -> Sequence[str]:
@@ -201,11 +214,17 @@ _SETTLE = "SELECT configuration_revision FROM storage_storagerevision WHERE stor
 
 def settled_configuration(storage: Storage) -> Configuration:
     """Return the current configuration, and prevent changes to it until the transaction ends."""
-    found = look_up(_SETTLE, [storage.id])
-    if not found:
-        raise NotFound(_("There is no storage at this address."))
-    storage.configuration_revision = found[0][0]
-    return configuration_of(storage)
+    return ask(settling(storage))
+
+
+def settling(storage: Storage) -> Question[Configuration]:
+    def understand(rows: list[Row]) -> Configuration:
+        if not rows:
+            raise NotFound(_("There is no storage at this address."))
+        storage.configuration_revision = rows[0][0]
+        return configuration_of(storage)
+
+    return Question(_SETTLE, [storage.id], understand)
 
 
 def forget_configurations() -> None:
@@ -227,11 +246,13 @@ def compile_configuration(
     original = _originals.get(key)
     if original is not None:
         return replace(original, revision=revision, _original=original)
-    found = _originals[key] = _compile(revision, cultures, blueprint, type_ids)
+    found = _originals[key] = compile_blueprint(revision, cultures, blueprint, type_ids)
     return found
 
 
-def _compile(revision: int, cultures: CultureSet, blueprint: Blueprint, type_ids: Mapping[str, UUID]) -> Configuration:
+def compile_blueprint(
+    revision: int, cultures: CultureSet, blueprint: Blueprint, type_ids: Mapping[str, UUID]
+) -> Configuration:
     types = {each.key: each for each in blueprint.types}
     layouts = {each.key: each for each in blueprint.layouts}
     return Configuration(
@@ -251,6 +272,7 @@ def _cycles(blueprint: Blueprint) -> dict[str, CompiledCycle]:
             each,
             MappingProxyType({state.key: state.category for state in each.states}),
             MappingProxyType({transition.key.casefold(): transition for transition in each.transitions}),
+            MappingProxyType({state.key: state for state in each.states if state.task}),
         )
         for each in blueprint.cycles
     }

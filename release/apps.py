@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from elements.extension import ElementsExtension
+    from storage.extension import StorageExtension
 
 
 class ReleaseConfig(AppConfig):
@@ -15,8 +16,18 @@ class ReleaseConfig(AppConfig):
 
     def ready(self) -> None:
         from elements.extension import elements_extensions
+        from storage.extension import storage_extensions
 
         elements_extensions.register(elements_extension)
+        storage_extensions.register(storage_extension)
+
+
+def storage_extension() -> StorageExtension:
+    from release.messages.periodic import MESSAGE_JOBS
+    from release.schedule.periodic import lifecycle_everywhere
+    from storage.extension import StorageExtension
+
+    return StorageExtension(jobs=(lifecycle_everywhere, *MESSAGE_JOBS))
 
 
 def elements_extension() -> ElementsExtension:

@@ -1,4 +1,4 @@
-"""Django settings of demo, tests and production. Only environment variables (`environment.py`) change them."""
+"""Django settings of demo, tests and production. Only environment variables (`core/environment`) change them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ try:
     DATA_DIR = environment.DATA_DIR.read().absolute()
     DATABASE_ADDRESS = environment.DATABASE_URL.read()
     REPLICA_ADDRESS = environment.DATABASE_REPLICA_URL.read()
+    LISTEN_ADDRESS = environment.DATABASE_LISTEN_URL.read()
     environment.check_replica(DATABASE_ADDRESS, REPLICA_ADDRESS)
     DATABASE_PREPARE = bool(environment.DATABASE_PREPARE.read())
     # The doctor changes nothing, so it does not write a new secret key either.
@@ -40,6 +41,7 @@ try:
     MAX_DEPTH = environment.MAX_DEPTH.read()
     MAX_CHILDREN = environment.MAX_CHILDREN.read()
     MAX_SHAPES = environment.MAX_SHAPES.read()
+    MAX_PERMALINKS = environment.MAX_PERMALINKS.read()
     ATTRIBUTE_BYTES = environment.ATTRIBUTE_BYTES.read()
     RESPONSE_BYTES = environment.RESPONSE_BYTES.read()
     environment.check_sizes(ATTRIBUTE_BYTES, RESPONSE_BYTES)
@@ -60,7 +62,13 @@ try:
     METRICS_NETWORKS = environment.METRICS_NETWORKS.read()
     METRICS_TOKEN = environment.METRICS_TOKEN.read()
     METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())
+    WEBHOOK_NETWORKS = environment.WEBHOOK_NETWORKS.read()
     TRACES = environment.TRACES.read()
+    MAIL_SERVER = environment.EMAIL_URL.read()
+    environment.check_mail(MAIL_SERVER, PUBLIC_URL)
+    DEFAULT_FROM_EMAIL = environment.DEFAULT_FROM_EMAIL.read() or (
+        f"repository@{urlsplit(PUBLIC_URL).hostname or 'localhost'}"
+    )
     DEFAULT_REGION = environment.REGION.read()
     DEFAULT_TIME_ZONE = environment.TIME_ZONE.read()
     LOGGING = logging_settings(environment.LOG_LEVEL.read(), environment.LOG_FORMAT.read())
@@ -270,7 +278,11 @@ _OFFICE: dict[str, Any] = {
         }
     },
     "STYLES": ["repository_site.dashboard.office.style", "repository_site.dashboard.office.state_style"],
-    "SCRIPTS": ["repository_site.dashboard.office.expressions", "repository_site.dashboard.office.script"],
+    "SCRIPTS": [
+        "repository_site.dashboard.office.expressions",
+        "repository_site.dashboard.office.script",
+        "repository_site.dashboard.office.search_box",
+    ],
 }
 UNFOLD_SITE = {
     **_OFFICE,
@@ -288,4 +300,5 @@ UNFOLD_STORAGE = {
     "SITE_URL": "repository_site.dashboard.office.reader_address",
     "DASHBOARD_CALLBACK": "repository_site.dashboard.office.storage_dashboard",
     "SIDEBAR": {"navigation": "repository_site.dashboard.office.storage_navigation"},
+    "ACCOUNT": {"navigation": "repository_site.dashboard.office.account_links"},
 }

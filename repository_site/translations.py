@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -28,11 +29,8 @@ UNUSED = {"constance", "guardian", "import_export", "location_field", "simple_hi
 OVERRIDDEN = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
 # Texts of Django on our pages that Django does not translate.
 UNTRANSLATED = (
-    "Password-based authentication",
     "Enabled",
     "Disabled",
-    "Whether the user will be able to authenticate using a password or not. If disabled, they may still be able to"
-    " authenticate using other backends, such as Single Sign-On or LDAP.",
     "Password-based authentication was disabled.",
     "Disable password-based authentication",
     "Enable password-based authentication",
@@ -45,6 +43,8 @@ UNTRANSLATED = (
     "Conflicting form data submitted. Please try again.",
     "After you’ve created a user, you’ll be able to edit more user options.",
 )
+Text = tuple[int, str | tuple[str, ...], list[str], str | None]
+"""Line, text or texts, comments and context, as Babel returns them."""
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 # Arguments of the gettext functions: positions of texts and of the context.
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
@@ -58,6 +58,8 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
+# Most sources have no text; tokenizing them takes seconds.
+CALL = re.compile(rf"\b({'|'.join(KEYWORDS)})\s*\(")
 
 
 def gather() -> Catalog:
@@ -65,13 +67,13 @@ def gather() -> Catalog:
     found = Catalog(project="content-repository", charset="utf-8")
     for place in (*APPS, "templates"):
         for source in _sources(PROJECT / place):
-            for _, message, comments, context in _texts(source):
+            for _, message, comments, context in texts(source):
                 found.add(message, auto_comments=comments, context=context)
     for text in UNTRANSLATED:
         found.add(text)
     known = {each.id for catalogue in _django_catalogues() for each in catalogue if each.string}
     for source in _sources(_package("unfold")):
-        for _, message, comments, context in _texts(source):
+        for _, message, comments, context in texts(source):
             if (message not in known or message in OVERRIDDEN) and not UNUSED & set(source.parts):
                 found.add(message, auto_comments=comments, context=context)
     return found
@@ -94,11 +96,23 @@ def _django_catalogues() -> Iterator[Catalog]:
             yield read_po(file)
 
 
-def _texts(source: Path) -> Iterator[tuple[int, str | tuple[str, ...], list[str], str | None]]:
+def texts(source: Path) -> Iterator[Text]:
+    """Return the texts of a module or template."""
     text = source.read_text()
-    # `templatize` keeps the indentation of the template, which Python would not accept.
-    code = INDENTATION.sub("", templatize(text, origin=str(source))) if source.suffix == ".html" else text
-    yield from extract("python", BytesIO(code.encode()), keywords=KEYWORDS, comment_tags=("Translators:",))
+    if source.suffix == ".html":
+        # `templatize` keeps the indentation of the template, which Python would not accept.
+        yield from _texts_of_code(INDENTATION.sub("", templatize(text, origin=str(source))))
+    elif CALL.search(text):
+        yield from _texts_of_code(text)
+        # Babel reads tokens, and an f-string is a single token before Python 3.12.
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FormattedValue):
+                yield from _texts_of_code(ast.unparse(node.value))
+
+
+def _texts_of_code(code: str) -> Iterator[Text]:
+    if CALL.search(code):
+        yield from extract("python", BytesIO(code.encode()), keywords=KEYWORDS, comment_tags=("Translators:",))
 
 
 def catalogue_file(language: str) -> Path:

@@ -1,8 +1,13 @@
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from storage.extension import StorageExtension
 
 
 class StorageConfig(AppConfig):
@@ -10,9 +15,20 @@ class StorageConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
+        from storage.extension import storage_extensions
         from storage.tenancy import checks  # noqa: F401  registers the system checks
 
+        storage_extensions.register(own_extension)
         post_migrate.connect(after_migrating, sender=self)
+
+
+def own_extension() -> StorageExtension:
+    from storage.extension import StorageExtension
+    from storage.housekeeping import HOUSEKEEPING
+    from storage.webhooks.delivering import deliver
+    from storage.webhooks.fan_out import fan_out
+
+    return StorageExtension(jobs=(*HOUSEKEEPING, fan_out, deliver))
 
 
 def after_migrating(**options: Any) -> None:

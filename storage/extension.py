@@ -5,12 +5,13 @@ Without an extension a storage works alone: it has no users, no configuration an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from repository_site.core.extension_point import ExtensionPoint
+from storage.jobs.declaring import AnyJob
 from storage.models import ApiToken, Storage, TenantModel
 from storage.options import Role
 
@@ -51,6 +52,12 @@ class StorageExtension:
     """Returns what exceeds a limit of the installation in the storage of the scope."""
     derived_models: tuple[type[TenantModel], ...] = ()
     """Models that triggers fill from other tables; backups leave them out."""
+    show_versions: Callable[[Storage, Sequence[str]], Mapping[str, bytes]] | None = None
+    """Returns versions as JSON, as an administrator reads them in the API; without deleted and very large ones."""
+    filter_names: Callable[[Storage], Mapping[str, Collection[str]]] | None = None
+    """Returns the facets, element types and states of a storage, by the names of filters for events."""
+    jobs: tuple[AnyJob, ...] = ()
+    """Jobs that a worker can run (D333)."""
 
 
 storage_extensions: ExtensionPoint[StorageExtension] = ExtensionPoint()

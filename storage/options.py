@@ -10,6 +10,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
+EVENT_DAYS, MAX_EVENT_DAYS = 90, 3650
 QUOTAS = ("elements", "bytes", "files", "history")
 """Names of the quotas of a storage. The fields of `Storage` begin with `quota_`."""
 DEFAULT_OVERLAP = timedelta(days=1)

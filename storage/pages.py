@@ -6,13 +6,16 @@ storage, and two browser tabs can show two tenants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, cast
 
+import structlog
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
+from django.contrib.messages.storage import default_storage
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -24,11 +27,11 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from psycopg.errors import DeadlockDetected, QueryCanceled
+from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
 from repository_site.core.database.pool import release_connection
-from repository_site.core.database.statements import with_current_plans
-from repository_site.core.fairness.admission import read_timeout, too_expensive
+from repository_site.core.database.repeating import repeated
+from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
@@ -64,6 +67,7 @@ def page_caller(request: HttpRequest) -> Caller | None:
         caller = staff_caller(request.user, storage_of(request))
         if caller is not None:
             credential_was_accepted(request, caller.label)
+            structlog.contextvars.bind_contextvars(caller=caller.label)
         if caller is None and storage_of(request).anonymous_access == AnonymousAccess.READ:
             caller = anonymous_reader(request)
             anonymous_was_allowed(request)
@@ -117,14 +121,14 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
 
         try:
             with timezone.override(storage.time_zone):
-                response = with_current_plans(work)
+                response = repeated(work, partial(_between_attempts, request))
                 if isinstance(response, ReadPage):
                     release_connection()
                     response.render()
         except Problem as problem:
             response = problem_page(request, problem)
         except OperationalError as error:
-            if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected):
+            if not isinstance(error.__cause__, QueryCanceled | DeadlockDetected | LockNotAvailable):
                 raise
             is_shortened = timeout < settings.STATEMENT_TIMEOUT and isinstance(error.__cause__, QueryCanceled)
             refusal = TooManyRequests(_(IN_USE), too_expensive(request).retry_after) if is_shortened else None
@@ -133,6 +137,15 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         return response
 
     return inner
+
+
+@contextmanager
+def _between_attempts(request: HttpRequest) -> Iterator[None]:
+    """Forget the messages of the failed attempt, also those that it has already shown."""
+    with between_attempts(request):
+        yield
+    if hasattr(request, "_messages"):
+        request._messages = default_storage(request)
 
 
 def problem_page(request: HttpRequest, problem: Problem) -> HttpResponseBase:

@@ -8,19 +8,21 @@ they add.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from repository_site.core.database.statements import set_for_transaction
+from repository_site.core.database.statements import engine, set_for_transaction
 from repository_site.core.problems import Invalid, placed
 from storage.models import Storage
 from storage.options import QUOTAS
+from storage.tenancy.nodes import node_of_storages
 
 # Transactions record their growth while this parameter names their storage.
 COUNTED_PARAMETER = "repository.counted"
@@ -106,6 +108,15 @@ def begin_quota(storage: Storage) -> Quota | None:
     return quota
 
 
+def note_bytes(storage: Storage, size: int) -> None:
+    """Note growth that no trigger notices, if the storage has a quota. It counts for later changes."""
+    if size and quota_of(storage) is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO storage_storagegrowth (storage_id, made_in, bytes) VALUES (%s, 0, %s)", [storage.pk, size]
+            )
+
+
 def hold_growth(storage: Storage) -> None:
     """Keep others from summing up until the transaction ends, for a measurement."""
     with connection.cursor() as cursor:
@@ -117,12 +128,30 @@ def read_use(storages: Iterable[Storage]) -> dict[UUID, dict[str, int]]:
     sql = f"""SELECT s.storage_id, {", ".join(f"s.{name} + coalesce(g.{name}, 0)" for name in QUOTAS)}
         FROM storage_storagesize s LEFT JOIN (
             SELECT g.storage_id, {", ".join(f"sum(g.{name})::bigint AS {name}" for name in QUOTAS)}
-            FROM storage_storagegrowth g GROUP BY 1) g ON g.storage_id = s.storage_id
+            FROM storage_storagegrowth g WHERE g.storage_id = ANY(%s) GROUP BY 1) g ON g.storage_id = s.storage_id
         WHERE s.storage_id = ANY(%s)"""  # noqa: S608  constants
+    ids = [each.pk for each in storages]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [[each.pk for each in storages]])
+        cursor.execute(sql, [ids, ids])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return {storage: dict(zip(QUOTAS, numbers, strict=True)) for storage, *numbers in rows}
+
+
+def read_reachable_use(storages: Iterable[Storage]) -> tuple[dict[UUID, dict[str, int]], dict[UUID, str]]:
+    """Return what storages use, and the node of each storage that does not answer, both by storage."""
+    if not engine().is_distributed:
+        return read_use(storages), {}
+    places, use, away = node_of_storages(), dict[UUID, dict[str, int]](), dict[UUID, str]()
+    by_node: dict[str, list[Storage]] = defaultdict(list)
+    for storage in storages:
+        by_node[places.get(storage.pk, "")].append(storage)
+    for node, found in by_node.items():
+        try:
+            with transaction.atomic():
+                use |= read_use(found)
+        except OperationalError:
+            away |= dict.fromkeys((each.pk for each in found), node)
+    return use, away
 
 
 def use_in_words(quota: Quota, use: dict[str, int]) -> str:

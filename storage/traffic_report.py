@@ -47,6 +47,17 @@ def traffic_by_storage(now: datetime) -> dict[UUID, Traffic]:
     return {storage: Traffic(*sums) for storage, *sums in rows}
 
 
+def recent_traffic(now: datetime) -> dict[UUID, tuple[Traffic, Traffic]]:
+    """Return the counts of the current and of the last hour, without storages that had no request."""
+    this = now.replace(minute=0, second=0, microsecond=0)
+    found: dict[UUID, tuple[Traffic, Traffic]] = {}
+    rows = RequestCount.objects.filter(hour__gte=this - timedelta(hours=1)).values_list("storage", "hour", *SUMS)
+    for storage, hour, *counts in rows:
+        current, last = found.get(storage, (NONE, NONE))
+        found[storage] = (Traffic(*counts), last) if hour >= this else (current, Traffic(*counts))
+    return found
+
+
 def traffic_by_hour(now: datetime, storage: Storage | None = None) -> list[tuple[datetime, Traffic]]:
     """Return the counts of each of the last 24 hours, oldest first."""
     first = last_hours(now)

@@ -1,7 +1,7 @@
 """A Citus cluster for a test process: a coordinator and two workers on loopback, with migrated and distributed tables.
 
 It needs a PostgreSQL with the Citus extension: `REPOSITORY_CITUS_BIN` names its folder of programs. Run as a module, it
-runs the tests that fit into a few minutes (`make test-citus`).
+runs the tests that fit into a few minutes (`make test-citus`), or all (`TEST_SCALE=full make test-citus`).
 """
 
 from __future__ import annotations
@@ -10,30 +10,56 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from unittest.mock import patch
 
+import psutil
 import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.test import TransactionTestCase
 
+from repository_site.core.environment import PROJECT_DIR
+from tests.patience import SLOWER
+from tests.scale import IS_FULL
 from tests.server_process import free_port
 
 SWITCH = "REPOSITORY_TEST_CITUS"
 """Environment variable that makes a test run use a cluster."""
 DATABASE = ROLE = "repository"
 SUPERUSER = "postgres"
+# Of clusters whose shards move, and of those that only run statements: every change of a table is made in each shard.
 SHARDS = 4
+FEWEST_SHARDS = 2
+MOVES = PROJECT_DIR / "docs/how-to/files/citus-moves.sql"
 WORKERS = 2
 SKIPPED = (
     "Skipped: no PostgreSQL with the Citus extension was found. Install the packages of Citus, or name the folder of"
     " pg_ctl: REPOSITORY_CITUS_BIN=/path/to/bin make test-citus"
 )
-# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing and reading.
+# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing, reading, pages and operation.
 TESTS = (
+    "tests/citus_cluster",
+    "tests/test_citus.py",
+    "tests/repository_site/test_doctor.py",
+    "tests/repository_site/test_doctor_storages.py",
+    "tests/repository_site/test_refused_commits.py",
+    "tests/repository_site/test_routing.py",
+    "tests/repository_site/test_shared_sessions.py",
+    "tests/storage/jobs",
+    "tests/storage/test_checks.py",
+    "tests/storage/test_later_migrations.py",
+    "tests/storage/test_membership_office.py",
+    "tests/storage/test_sessions.py",
+    "tests/storage/test_sign_ins.py",
+    "tests/storage/test_site_office.py",
+    "tests/storage/test_storage_office.py",
+    "tests/storage/test_token_office.py",
     "tests/storage/test_tenancy.py",
     "tests/storage/test_provisioning.py",
     "tests/storage/test_bulk.py",
@@ -50,11 +76,33 @@ TESTS = (
     "tests/elements/test_history_api.py",
     "tests/elements/test_query_counts.py",
     "tests/elements/test_searching.py",
+    "tests/elements/test_element_office_comparing.py",
+    "tests/elements/test_element_office_editing.py",
+    "tests/elements/test_element_office_list.py",
+    "tests/elements/test_element_office_page.py",
+    "tests/elements/test_people_office.py",
+    "tests/elements/test_reader_pages.py",
+    "tests/elements/test_reader_pages_access.py",
+    "tests/elements/test_reader_pages_counts.py",
+    "tests/elements/test_reader_pages_values.py",
     "tests/facets/test_configuration.py",
+    "tests/facets/test_configuration_office.py",
     "tests/release/test_story.py",
     "tests/release/test_runs.py",
+    "tests/release/task_office",
     "tests/release/tasks",
     "tests/release/transitions",
+)
+# With a slash: a run of `tests` would also check that every operation is called.
+WHOLE_SUITE = ("tests/",)
+# Lost connections at every trip, random changes and filters, and many clients of a server.
+LONG_TESTS = (
+    "tests/elements/test_filter_agreement.py",
+    "tests/elements/test_lost_connections.py",
+    "tests/elements/test_writing_model.py",
+    "tests/elements/test_writing_under_load.py",
+    "tests/release/test_release_model.py",
+    "tests/release/test_release_under_load.py",
 )
 # Not durable, as the cluster of the other tests.
 SETTINGS = f"""
@@ -65,15 +113,24 @@ unix_socket_directories = ''
 max_connections = 300
 max_prepared_transactions = 300
 wal_level = logical
+jit = off
 shared_buffers = 64MB
 fsync = off
 synchronous_commit = off
 full_page_writes = off
-autovacuum = off
+autovacuum_naptime = 1d
 citus.node_conninfo = 'sslmode=disable'
 citus.enable_statistics_collection = off
 citus.max_cached_conns_per_worker = 2
+# Moves of shards wait for these; the defaults are five seconds each.
+citus.background_task_queue_interval = 500ms
+wal_retrieve_retry_interval = 200ms
 """
+# Rows that Django writes after migrating.
+KEPT = {"auth_permission", "django_content_type"}
+# Tables that are not distributed, and shards.
+TABLES_OF_NODE = """SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r'
+    AND regexp_replace(relname, '_[0-9]+$', '') = ANY(%s) AND oid NOT IN (SELECT logicalrelid FROM pg_dist_partition)"""
 
 
 def citus_programs() -> Path | None:
@@ -84,10 +141,14 @@ def citus_programs() -> Path | None:
 
 
 class CitusCluster:
-    def __init__(self, folder: Path, workers: int = WORKERS) -> None:
+    pristine: ClassVar[Path | None] = None
+    """Data folder of a new server, which this process copies: creating one takes seconds."""
+
+    def __init__(self, folder: Path, workers: int = WORKERS, **settings: str) -> None:
         programs = citus_programs()
         assert programs is not None, "no PostgreSQL with Citus was found"
         self.programs, self.folder = programs, folder
+        self.settings = SETTINGS + "".join(f"{name} = '{value}'\n" for name, value in settings.items())
         self.ports = [free_port() for _ in range(workers + 1)]
 
     @property
@@ -101,13 +162,29 @@ class CitusCluster:
 
     def start_apart(self) -> None:
         """Create and start all nodes. The coordinator is a PostgreSQL server without Citus until `join`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if os.geteuid() == 0:
-            for folder in (self.folder, *self.folder.parents[:3]):
-                folder.chmod(0o755)
-            shutil.chown(self.folder, SUPERUSER)
+        self._make_folder()
         for node in range(len(self.ports)):
             self._create(node)
+
+    def start_copy(self, original: Path) -> None:
+        """Start a copy of another cluster, which is stopped, with as many nodes."""
+        self._make_folder()
+        for node in range(len(self.ports)):
+            self._copy(original / str(node), node)
+            self.revive(node)
+        for node in range(len(self.ports)):
+            with self.superuser(node) as server, server.transaction():
+                # Negative first: a port of the other cluster may be one of another node here.
+                server.execute("UPDATE pg_dist_node SET nodeport = -nodeport")
+                server.execute("UPDATE pg_dist_node SET nodeport = (%s::int[])[groupid + 1]", [self.ports])
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            # Only let the account through: a parent can be a folder of the system, such as /tmp.
+            for folder in (self.folder, *self.folder.parents):
+                folder.chmod(folder.stat().st_mode | 0o011)
+            shutil.chown(self.folder, SUPERUSER)
 
     def join(self) -> None:
         with self.superuser(0) as coordinator:
@@ -115,13 +192,38 @@ class CitusCluster:
             coordinator.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.ports[0]])
             for port in self.ports[1:]:
                 coordinator.execute("SELECT citus_add_node('127.0.0.1', %s)", [port])
+        for node in range(len(self.ports)):
+            self.let_shards_move(node)
 
     def add_worker(self) -> None:
         """Start one more worker and make it known. It has no shards until they are rebalanced."""
         self.ports.append(free_port())
         self._create(len(self.ports) - 1)
+        self.let_shards_move(len(self.ports) - 1)
         with self.superuser(0) as coordinator:
             coordinator.execute("SELECT citus_add_node('127.0.0.1', %s)", [self.ports[-1]])
+
+    def rebalance(self, seconds: float = 240) -> None:
+        """Move shards until all workers have as many, as a superuser: the role of the service cannot read rows without
+        a scope."""
+        end = time.monotonic() + SLOWER * seconds
+        with self.superuser(0) as coordinator:
+            coordinator.execute("SELECT citus_rebalance_start('by_shard_count')")
+            state, details = "", ""
+            while state != "finished":
+                assert time.monotonic() < end, details
+                time.sleep(0.5)
+                [[state, details]] = coordinator.execute(
+                    "SELECT state::text, details::text FROM citus_rebalance_status()"
+                ).fetchall()
+                assert state not in {"failed", "cancelled", "failing"}, details
+            # Citus keeps the old shards for a while, for statements that still read them.
+            coordinator.execute("CALL citus_cleanup_orphaned_resources()")
+
+    def let_shards_move(self, node: int) -> None:
+        """Run the file that the documentation tells operators to run on every node."""
+        with self.superuser(node) as server:
+            server.execute(MOVES.read_text(encoding="utf-8"))
 
     def _create(self, node: int) -> None:
         self._make(node)
@@ -133,10 +235,34 @@ class CitusCluster:
             with self.superuser(node) as server:
                 server.execute("CREATE EXTENSION citus")
 
-    def stop(self) -> None:
+    def stop(self, how: str = "immediate") -> None:
         for node in range(len(self.ports)):
             if (self.folder / str(node) / "postmaster.pid").exists():
-                self._run("pg_ctl", "-D", str(self.folder / str(node)), "-m", "immediate", "-w", "stop")
+                self._run("pg_ctl", "-D", str(self.folder / str(node)), "-m", how, "-w", "stop")
+
+    def kill(self, node: int) -> None:
+        """Kill all processes of a node, as if its machine were lost."""
+        processes = self._processes(node)
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes, timeout=60)
+
+    def freeze(self, node: int) -> None:
+        """Stop all processes of a node without ending them: connections stay open, and nothing answers."""
+        for process in self._processes(node):
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+
+    def thaw(self, node: int) -> None:
+        for process in self._processes(node):
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    def _processes(self, node: int) -> list[psutil.Process]:
+        number = int((self.folder / str(node) / "postmaster.pid").read_text().split()[0])
+        postmaster = psutil.Process(number)
+        return [postmaster, *postmaster.children(recursive=True)]
 
     def revive(self, node: int) -> None:
         data = self.folder / str(node)
@@ -149,10 +275,19 @@ class CitusCluster:
         )
 
     def _make(self, node: int) -> None:
+        if self.pristine is None or not self.pristine.exists():
+            made = self.folder / "pristine"
+            self._run("initdb", "-D", str(made), "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--locale=C.UTF-8", "-N")
+            CitusCluster.pristine = made
+        assert self.pristine is not None
+        self._copy(self.pristine, node)
+
+    def _copy(self, original: Path, node: int) -> None:
         data = self.folder / str(node)
-        self._run("initdb", "-D", str(data), "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--locale=C.UTF-8", "-N")
+        # Files belong to the account that runs PostgreSQL.
+        subprocess.run(["cp", "-a", str(original), str(data)], check=True)
         with (data / "postgresql.conf").open("a") as configuration:
-            configuration.write(SETTINGS)
+            configuration.write(self.settings)
 
     def _run(self, program: str, *arguments: str) -> None:
         # PostgreSQL refuses to run as root.
@@ -164,27 +299,46 @@ class CitusCluster:
         assert done.returncode == 0, done.stderr
 
 
-def use_cluster(cluster: CitusCluster) -> ExitStack:
-    """Start the cluster, connect this process to it, and distribute the tables. Closing the result stops it."""
-    ending = ExitStack()
-    ending.callback(cluster.stop)
-    cluster.start()
+def use_cluster(cluster: CitusCluster) -> None:
+    """Connect this process to a cluster with the tables of the project, and add those of the tests."""
     connection.close()
     place = {"HOST": "127.0.0.1", "PORT": str(cluster.ports[0]), "NAME": DATABASE, "USER": ROLE, "PASSWORD": ""}
     settings.DATABASES["default"].update(place)
     connection.settings_dict.update(place)
     settings.EMBEDDED_POSTGRES = None
     call_command("migrate", verbosity=0)
-    return ending
+
+
+@contextmanager
+def emptied_by_deleting(cluster: CitusCluster) -> Iterator[None]:
+    """After a test that commits, delete the rows of all tables (D298): truncating all shards takes seconds."""
+
+    def empty(case: TransactionTestCase) -> None:
+        tables = {*connection.introspection.django_table_names()} - KEPT
+        for node in range(len(cluster.ports)):
+            with cluster.superuser(node) as superuser:
+                # Without triggers, so that the order is irrelevant. A superuser has no row-level security.
+                superuser.execute("SET session_replication_role = replica")
+                superuser.execute("SET citus.show_shards_for_app_name_prefixes = '*'")
+                found = superuser.execute(TABLES_OF_NODE, [[*tables]]).fetchall()
+                superuser.execute("; ".join(f"DELETE FROM {table}" for (table,) in found).encode())
+
+    with patch.object(TransactionTestCase, "_fixture_teardown", empty):
+        yield
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the given tests, or those above, on clusters of their own. Without Citus, say so and succeed."""
+    """Run the given tests, or those above, or all with TEST_SCALE=full, on clusters of their own. Without Citus, say so
+    and succeed. Options are for pytest."""
     if citus_programs() is None:
         print(SKIPPED)  # noqa: T201  the output of a command
         return 0
-    command = [sys.executable, "-m", "pytest", *(arguments or TESTS)]
-    return subprocess.run(command, env={**os.environ, SWITCH: "1"}, check=False).returncode
+    environ = {**os.environ, SWITCH: "1"}
+    # One run: a cluster takes longer to start than most tests.
+    chosen = ["-m", "not long and not fault or on_cluster", *(WHOLE_SUITE if IS_FULL else (*TESTS, *LONG_TESTS))]
+    has_tests = any(not each.startswith("-") for each in arguments)
+    words = [sys.executable, "-m", "pytest", "-n", "3", *([] if has_tests else chosen), *arguments]
+    return subprocess.run(words, env=environ, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
+from django.template import Template
 from django.urls import get_resolver
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -22,27 +23,41 @@ from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
 from repository_site.api_document.document import openapi_document
+from storage.events import waking
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
-from tests.citus import SWITCH, CitusCluster, use_cluster
+from tests.citus import SWITCH, emptied_by_deleting, use_cluster
 from tests.databases import drop_database, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
+from tests.migrated_clusters import MigratedClusters
 from tests.named_storages import StorageWatch
+from tests.quick_connections import make_connections_quick
 from tests.server_process import DataFolders
 from tests.single_tasks import TaskWatch
 
+# Threads close their connections at once, so that the database can be dropped at the end.
+waking.IDLE = 0.0
+make_connections_quick()
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
-TOGETHER = ("tests/browser/", "tests/repository_site/running_server/")
+TOGETHER = ("tests/browser/", "tests/citus_cluster/running/", "tests/repository_site/running_server/")
 """Folders with a server for all of their tests."""
+LONGEST = ("tests/faults/test_webhooks.py", "tests/faults/test_failover.py", "tests/faults/test_jobs.py")
+"""Files that take more than a minute. They start first: otherwise one of them would run alone at the end."""
+OWN_CLUSTERS = "citus_cluster"
+"""Folder of tests that start their own clusters."""
 ON_CITUS = bool(os.environ.get(SWITCH))
 documented: set[tuple[str, str]] = set()
 """Operations of the OpenAPI document, which the processes of a parallel run have loaded anyway."""
 # Random cases fail for what they find, never because the machine is busy.
 hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("patient")
+# New objects between two runs of the garbage collector; the default is 700. Collecting and running tests makes millions.
+gc.set_threshold(300_000)
+# pytest-django replaces it at the start of the run.
+render_template = Template._render  # type: ignore[attr-defined]  # the stubs do not know it
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
 
 
@@ -53,12 +68,19 @@ def django_db_setup(
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
     storage_watch: StorageWatch,
+    task_watch: TaskWatch,
+    data_folders: DataFolders,
 ) -> Iterator[None]:
     """Replace pytest-django's fixture, which migrates a database for each process."""
     if ON_CITUS:
-        with django_db_blocker.unblock(), use_cluster(CitusCluster(tmp_path_factory.mktemp("citus"))):
+        clusters = MigratedClusters(data_folders.folder)
+        with django_db_blocker.unblock(), clusters.running(tmp_path_factory.mktemp("citus")) as cluster:
+            use_cluster(cluster)
+            connection.close()
             storage_watch.take()
-            yield
+            task_watch.begin()
+            with emptied_by_deleting(cluster):
+                yield
         return
     with django_db_blocker.unblock():
         original = connection.settings_dict["NAME"]
@@ -69,6 +91,12 @@ def django_db_setup(
     yield
     with django_db_blocker.unblock():
         drop_database(name, original)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates_are_not_recorded(django_test_environment: None) -> None:
+    """Render templates as a server does. Django would copy the context of every template, which no test reads."""
+    Template._render = render_template  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
@@ -84,10 +112,8 @@ def statements_name_their_storage(storage_watch: StorageWatch) -> Iterator[None]
 
 
 @pytest.fixture(scope="session")
-def task_watch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> TaskWatch:
-    """Report every statement on the cluster, from now on and on every connection."""
-    with django_db_blocker.unblock():
-        connection.close()
+def task_watch() -> TaskWatch:
+    """The check of every statement on the cluster of the process, which begins when it has its tables."""
     return TaskWatch()
 
 
@@ -95,7 +121,10 @@ if ON_CITUS:
 
     @pytest.fixture(autouse=True)
     def statements_have_one_task(task_watch: TaskWatch) -> Iterator[None]:
-        """Fail if a statement of the test, or of a fixture before it, needs several nodes or several steps."""
+        """Fail if a statement of the test, or of a fixture before it, needs several nodes or several steps.
+
+        Tests of clusters of their own need no cluster of the process, so this does not start one.
+        """
         yield
         assert task_watch.take() == []
 
@@ -161,9 +190,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "limited", "showcase"}
 
-    def place(item: pytest.Item) -> tuple[bool, Path, list[str]]:
+    def place(item: pytest.Item) -> tuple[bool, bool, Path, list[str]]:
         is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))
-        return not is_slow, item.path.parent, sorted(modules[item.path])
+        return not item.nodeid.startswith(LONGEST), not is_slow, item.path.parent, sorted(modules[item.path])
 
     items.sort(key=place)
     if ON_CITUS:
@@ -174,6 +203,8 @@ def _skip_tests_of_one_node(items: list[pytest.Item]) -> None:
     for item in items:
         if found := item.get_closest_marker("one_node"):
             item.add_marker(pytest.mark.skip(found.args[0]))
+        elif item.get_closest_marker("own_cluster") or OWN_CLUSTERS in item.path.parts:
+            continue
         elif any(item.get_closest_marker(name) for name in ("server", "browser")):
             item.add_marker(pytest.mark.skip("starts a server with a database of its own"))
 
@@ -194,7 +225,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Load the application as a server does, and exclude everything loaded from garbage collection.
 
     Otherwise the first request would import modules while a test replaces a name, which they would keep. Garbage
-    collection of all modules would take a tenth of the run.
+    collection of all modules would take a tenth of the run, and frequent collection of new objects a twentieth.
     """
     if session.items:
         WSGIHandler()
@@ -246,5 +277,5 @@ def documented_operations() -> list[tuple[str, str]]:
 
 def is_whole_run(config: pytest.Config) -> bool:
     option = config.option
-    usual = option.markexpr == QUICK and not (option.keyword or option.deselect)
+    usual = option.markexpr == QUICK and not (option.keyword or option.deselect or option.lf)
     return usual and config.args == config.getini("testpaths")

@@ -13,7 +13,7 @@ from hashlib import sha256
 import django
 import psycopg
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
@@ -24,6 +24,9 @@ PREFIX = "test_template_"
 SCHEMA_SOURCES = ("*/migrations/*.py", "storage/tenancy/migration_operations.py", "tests/shelves/**/*.py")
 # Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one.
 TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
+
+# How often to try to drop a database, in which autovacuum may work for some seconds.
+TRIES = 8
 
 
 def make_database(name: str) -> None:
@@ -98,10 +101,14 @@ def _schema_digest() -> str:
 def _drop(cursor: CursorWrapper, name: str) -> None:
     """Drop a database. FORCE comes second: it is refused while a process of autovacuum is in the database."""
     drop = sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name))
-    try:
-        cursor.execute(drop)
-    except OperationalError:
-        cursor.execute(sql.SQL("{} WITH (FORCE)").format(drop))
+    for attempt in range(1, TRIES + 1):
+        try:
+            cursor.execute(drop if attempt % 2 else sql.SQL("{} WITH (FORCE)").format(drop))
+        except DatabaseError:
+            if attempt == TRIES:
+                raise
+        else:
+            return
 
 
 def _connect(name: str) -> None:

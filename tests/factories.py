@@ -15,6 +15,7 @@ from storage.models import StaffAccount, Storage
 from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import Context, ContextType
+from tests.written_configurations import written_once
 
 # Most tests need no types; the standard template in each would make the suite several times as long.
 PLAIN_TEMPLATE = Path(__file__).with_name("plain_template.json")
@@ -32,7 +33,8 @@ class StorageFactory(Factory[Storage]):
 
     @classmethod
     def _create(cls, model_class: type[Storage], *args: Any, **fields: Any) -> Storage:
-        return provision_storage(StorageRequest(**fields))
+        with written_once():
+            return provision_storage(StorageRequest(**fields))
 
 
 class StaffAccountFactory(DjangoModelFactory[StaffAccount]):

@@ -6,17 +6,21 @@ It looks for conditions in the text that the driver gets, and knows nothing abou
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from repository_site.core.database.base import watch_trips
 from storage.tenancy.scope import tenant_models
 
+TEXTS = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+# Table, the word or sign before it, and the word after it, which may be its alias.
 TABLES = re.compile(
-    r"""\b(?P<before>FROM|JOIN|UPDATE|USING|INTO|,)\s+(?:ONLY\s+)?"?(?P<table>[a-z_]+)"?(?![".\w])"""
-    r"""(?:\s+AS)?(?:\s+(?P<alias>\w+))?""",
-    re.IGNORECASE,
+    r"""(?P<before>[A-Za-z]+|[^\s\w])?\s*(?<!\w)(?P<quote>"?)(?P<table>[a-z_]+)(?P=quote)(?!["\w]|\s*\.)"""
+    r"""(?:(?:\s+AS)?\s+(?P<alias>\w+))?"""
 )
+# A column, a type, and a table that the statement names elsewhere.
+ELSEWHERE = {".", ":", "AS", "OF"}
 STATEMENTS = re.compile(r"\s*\(?\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
@@ -43,15 +47,22 @@ class StorageWatch:
 
     def unnamed(self, sql: str) -> list[str]:
         """Return the tenant tables of a statement without a condition on their storage."""
-        return [
-            match["table"]
-            for match in TABLES.finditer(sql)
-            if match["table"] in self.tables and STATEMENTS.match(sql) and not self._is_named(match, sql)
-        ]
+        if not STATEMENTS.match(sql):
+            return []
+        text = TEXTS.sub("''", sql)
+        conditions = Counter(re.findall(r"""([\w"]+)\.storage_id = """, text))
+        found = [match for match in TABLES.finditer(text) if match["table"] in self.tables]
+        return [match["table"] for match in found if not self._is_named(match, text, conditions)]
 
-    def _is_named(self, match: re.Match[str], sql: str) -> bool:
-        if match["before"].upper() == "INTO":
+    def _is_named(self, match: re.Match[str], text: str, conditions: Counter[str]) -> bool:
+        before = (match["before"] or "").upper()
+        if before in ELSEWHERE:
+            return True
+        if before == "INTO":
             # Values get the storage of the scope by default.
-            return "VALUES" in sql[match.end() :] or "SELECT route.storage_id, given.*" in sql[match.end() :]
+            return "VALUES" in text[match.end() :] or "SELECT route.storage_id, given.*" in text[match.end() :]
         names = (match["alias"], match["table"], f'"{match["table"]}"', f'"{match["alias"]}"')
-        return any(f"{name}.storage_id = " in sql for name in names if name)
+        name = next((name for name in names if name and conditions[name]), "")
+        # A table that a statement reads twice has two conditions.
+        conditions[name] -= 1
+        return bool(name)

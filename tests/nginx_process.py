@@ -28,10 +28,10 @@ class Proxy:
 
     def connect(self, *, plain: bool = False) -> http.client.HTTPConnection:
         if plain:
-            return http.client.HTTPConnection("127.0.0.1", self.plain, timeout=30)
+            return http.client.HTTPConnection("127.0.0.1", self.plain, timeout=60)
         context = ssl.create_default_context(cafile=self.certificate)
         context.check_hostname = False  # it is reached by its address
-        return http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=30, context=context)
+        return http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=context)
 
     def get(
         self, path: str, *, plain: bool = False, length: int = 0, headers: Mapping[str, str]
@@ -80,11 +80,11 @@ def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Proxy]:
         yield made
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def _wait_for(proxy: Proxy, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(ConnectionRefusedError):
             proxy.get("/", plain=True, headers={})

@@ -23,6 +23,8 @@ import psycopg
 
 from repository_site.core import environment
 from repository_site.core.embedded_postgres import EmbeddedPostgres
+from tests.patience import SLOWER
+from tests.warm_commands import WarmCommands
 
 
 def free_port() -> int:
@@ -74,6 +76,8 @@ class Server:
     """A `manage.py` server process with its own port and data folder."""
 
     program: tuple[str, ...] = ("manage.py",)
+    command: tuple[str, ...] = (sys.executable, "manage.py")
+    checkout = environment.PROJECT_DIR
 
     def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir, self.port = data_dir, port
@@ -85,6 +89,8 @@ class Server:
             "DJANGO_SETTINGS_MODULE": "repository_site.settings",
             "REPOSITORY_BODY_LIMIT": "1000",
             "REPOSITORY_DATA_DIR": str(data_dir),
+            # Tests of jobs start a worker; the others need not wait for one.
+            "REPOSITORY_JOBS": "0",
         }
 
     def start(self, *words: str) -> None:
@@ -95,7 +101,7 @@ class Server:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.program, *words, "--bind", f"127.0.0.1:{self.port}"],
-                cwd=environment.PROJECT_DIR,
+                cwd=self.checkout,
                 env=self.environ,
                 stdout=log,
                 stderr=log,
@@ -105,7 +111,7 @@ class Server:
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command beside the server, on the same database."""
         return subprocess.run(
-            [sys.executable, "manage.py", *words],
+            [*self.command, *words],
             cwd=environment.PROJECT_DIR,
             env=self.environ,
             capture_output=True,
@@ -114,8 +120,24 @@ class Server:
             check=False,
         )
 
+    def succeed(self, *words: str) -> str:
+        """Run a command that must succeed, and return its output."""
+        done = self.manage(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @contextlib.contextmanager
+    def warm_commands(self) -> Iterator[None]:
+        """Let commands start at once inside, where the environment of the server must not change."""
+        commands = WarmCommands(self.data_dir.parent / "commands", self.environ)
+        self.command = (str(commands.program),)
+        try:
+            yield
+        finally:
+            commands.end()
+
     def wait_until_ready(self, seconds: float = 90) -> None:
-        end = time.monotonic() + seconds
+        end = time.monotonic() + SLOWER * seconds
         while time.monotonic() < end:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if self.request("GET", "/readyz")[0] == 200:
@@ -124,7 +146,7 @@ class Server:
         raise AssertionError(self.log.read_text())
 
     def wait_for_line(self, text: str, seconds: float = 30) -> None:
-        end = time.monotonic() + seconds
+        end = time.monotonic() + SLOWER * seconds
         while time.monotonic() < end:
             if text in self.log.read_text():
                 return
@@ -134,7 +156,7 @@ class Server:
     def request(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             chunked = isinstance(body, list)
             connection.request(method, path, body=body, headers=headers or {}, encode_chunked=chunked)
@@ -166,7 +188,7 @@ class Server:
         """End the server after a test, in whatever state it is."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(60)
         self.wait_until_nothing_is_left()
 
     @contextlib.contextmanager
@@ -187,13 +209,13 @@ class Server:
     def stop(self, sent: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(sent)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     def ctrl_c(self) -> int:
         """Interrupt every process of the group, as a terminal does."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     def deadlocks(self) -> list[str]:
         log = self.data_dir / "postgres.run" / "server.log"
@@ -209,7 +231,7 @@ class Server:
         return found
 
     def wait_until_nothing_is_left(self, seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
+        end = time.monotonic() + SLOWER * seconds
         while self.left_over() and time.monotonic() < end:
             time.sleep(0.1)
         assert self.left_over() == []

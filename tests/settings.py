@@ -12,9 +12,12 @@ os.environ["REPOSITORY_DATA_DIR"] = str(PROJECT_DIR / "var" / "tests")
 
 from repository_site.settings import *  # noqa: F403
 from repository_site.settings import INSTALLED_APPS as PROJECT_APPS
+from repository_site.settings import LOGGING as PROJECT_LOGGING
 
 INSTALLED_APPS = [*PROJECT_APPS, "tests.shelves"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# pytest shows the log of a failed test. Rendering each line for stderr as well would take a twentieth of each request.
+LOGGING = {**PROJECT_LOGGING, "handlers": {"stderr": {"class": "logging.NullHandler"}}}
 # Otherwise every test client would search for all static files.
 WHITENOISE_USE_FINDERS = False
 PUBLIC_URL = ""

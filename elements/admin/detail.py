@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from elements.admin import parts
@@ -15,6 +16,7 @@ from elements.admin.comparison import record, versions
 from elements.admin.labels import element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
+from elements.page_subscriptions import subscribing_of
 from elements.presentation.labels import Fact
 from storage.back_office import storage_office
 from storage.pages import Fragment, ReadPage
@@ -37,6 +39,7 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
             "reader": addresses.pages(page.type)[str(page.labels.lcid)] + page.row.version,
             "api": addresses.detail(page.type) + page.row.version,
             "edit": page.address_of("elements_edit"),
+            "draw": page.address_of("elements_steps") if page.can_draw else None,
             "add": add_address(parent=page.row.element),
             "delete": page.address_of("elements_element_delete"),
         },
@@ -44,14 +47,19 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
             {"title": each.title, "address": page.address(tab=each.key), "is_chosen": each is chosen} for each in panels
         ],
         "panel": chosen,
+        "subtitle": chosen.title if chosen is not panels[0] else "",
         "content": chosen.read(page),
         "asides": cards_of(page),
     }
     return ReadPage(request, "back_office/elements/element.html", context)
 
 
-def office_context(request: HttpRequest, title: str) -> dict[str, Any]:
+def office_context(request: HttpRequest, title: str, *, is_below_list: bool = True) -> dict[str, Any]:
+    """Return the context of a page, whose head leads back to the list of elements."""
     request.current_app = storage_office.name  # read by unfold while it renders
+    if is_below_list:
+        above = {"title": _("Elements"), "link": reverse("admin:elements_element_changelist")}
+        request.trail = [above, {"title": title}]  # type: ignore[attr-defined]  # for the head
     return {**storage_office.each_context(request), "title": title}
 
 
@@ -60,10 +68,10 @@ def _facts(page: ElementPage) -> Iterator[Fact]:
     yield Fact(_("Facet"), labels.facet(page.type.facet))
     yield Fact(_("Can be changed by"), page.changers)
     if row.stereotype:
-        yield Fact(_("Stereotype"), row.stereotype)
+        yield Fact(_("Stereotype"), page.stereotype)
     if page.type.is_versioned:
         yield Fact(_("Valid from"), labels.moment(row.valid_from))
-        yield Fact(_("Valid until"), labels.moment(row.valid_until) or _("no end"))
+        yield Fact(_("Valid until"), labels.end(row.valid_until))
     for label, moment, caller in (
         (_("Created"), row.created_on, row.created_by),
         (_("Changed"), row.changed_on, row.changed_by),
@@ -87,4 +95,6 @@ def cards_of(page: ElementPage) -> list[Fragment]:
     """Return the cards beside the tabs, without those that have nothing to show."""
     cards = [card(page) for extension in elements_extensions for card in extension.cards]
     facts = Fragment("back_office/elements/facts.html", {"facts": list(_facts(page))}, page.request)
-    return [*(card for card in cards if card is not None), facts]
+    subscribing = {"subscribing": subscribing_of(page.request, page.row.element)}
+    subscription = Fragment("back_office/elements/subscription.html", subscribing, page.request)
+    return [*(card for card in cards if card is not None), subscription, facts]

@@ -15,9 +15,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import formats
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from elements.naming import NAME
-from elements.page_requests import reader_of
+from elements.page_requests import reader_of, reader_of_self
 from elements.presentation.labels import Labels, Named, Text, version_number
 from elements.presentation.values import is_no_end
 from elements.reading.assembly.assembler import Reader
@@ -77,6 +78,7 @@ class OfficeLabels(Labels):
         type = self.reader.types[type_id]
         name = self.name(orjson.loads(names) if names else {}).for_link
         badge, number = self.badge(type, state), version_number(major, minor)
+        address = "" if type_id in self.reader.audience.closed else address
         return Named(element, version, address, name, type, self.kind(type), badge, number)
 
     def own(self, attributes: Mapping[str, Mapping[str, Any]]) -> Text:
@@ -86,6 +88,10 @@ class OfficeLabels(Labels):
         """Format in the time zone of the storage; empty for None and for the end of a version without end."""
         return self._date(moment, "SHORT_DATETIME_FORMAT")
 
+    def end(self, moment: datetime | None) -> str:
+        """Format the end of a version."""
+        return self.moment(moment) or _("no end")
+
     def day(self, moment: datetime | None) -> str:
         return self._date(moment, "SHORT_DATE_FORMAT")
 
@@ -93,6 +99,21 @@ class OfficeLabels(Labels):
         if moment is None or is_no_end(moment):
             return ""
         return formats.date_format(moment.astimezone(self.reader.zone), form)
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Titles of properties, types, states and transitions by key; those of properties win."""
+        types = self.configuration.types.values()
+        cycles = [each.cycle for each in self.configuration.cycles.values()]
+        return self.configuration.keep(
+            ("titles", self.lcid),
+            lambda: {
+                **{each.key: self.text(each.display_names, each.key) for cycle in cycles for each in cycle.transitions},
+                **{each.key: self.text(each.display_names, each.key) for cycle in cycles for each in cycle.states},
+                **{each.key: self.type(each) for each in types},
+                **{each.key: self.property(each) for type in types for each in type.properties},
+            },
+        )
 
     @cached_property
     def cultures(self) -> list[CultureLabel]:
@@ -111,5 +132,7 @@ class OfficeLabels(Labels):
         return str((short if languages.count(language_of(lcid)) == 1 else full) or lcid)
 
 
-def labels_of(request: HttpRequest) -> OfficeLabels:
-    return OfficeLabels(reader_of(request), get_language() or "en")
+def labels_of(request: HttpRequest, row: VersionRow | None = None) -> OfficeLabels:
+    """Return labels for a page, or for the page of one element."""
+    reader = reader_of(request)
+    return OfficeLabels(reader if row is None else reader_of_self(request, reader, row), get_language() or "en")

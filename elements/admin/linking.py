@@ -1,4 +1,4 @@
-"""Replaces element ids in texts of the domain by names that link to the elements."""
+"""Replaces ids and keys in texts of the domain by names: ids by links to the elements, keys by titles (D420)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,37 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from elements.admin.labels import OfficeLabels
+from storage.localisation.cultures import INVARIANT_CULTURE
 
+PLACE = re.compile(r"\b([A-Za-z]\w*)\[([0-9]{1,6})\]")
+KEY = re.compile(r"\b[a-z]+[0-9]*(?:[A-Z][A-Za-z0-9]*)+\b")
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def titled_text(labels: OfficeLabels, text: str) -> str:
+    """Replace `name[1033]` by "Name (English)" and keys such as `readyForRelease` by their titles."""
+    titles = labels.titles
+
+    def place(found: re.Match[str]) -> str:
+        culture = next((each.name for each in labels.cultures if str(each.lcid) == found[2]), None)
+        title = titles.get(found[1])
+        if title is None or (culture is None and found[2] != str(INVARIANT_CULTURE)):
+            return found[0]
+        return f"{title} ({culture})" if culture else title
+
+    return KEY.sub(lambda found: titles.get(found[0], found[0]), PLACE.sub(place, text))
 
 
 def linked_texts(labels: OfficeLabels, texts: Iterable[str]) -> list[SafeString]:
     """Run two statements for any number of texts; unknown ids stay as they are."""
-    given = list(texts)
+    given = [titled_text(labels, each) for each in texts]
     ids = {each for text in given for each in ID.findall(text)}
     if not ids:
         return [conditional_escape(text) for text in given]
     named = {**labels.versions(ids), **labels.elements(ids)}
     links = {
-        id: format_html('<a class="el-link" href="{}">{}</a>', each.address, each.name) for id, each in named.items()
+        id: format_html('<a class="el-link" href="{}">{}</a>', each.address, each.name) if each.address else each.name
+        for id, each in named.items()
     }
 
     def link(found: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, SEARCH_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -28,7 +29,7 @@ from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.admin.searching import BY_NAME, listed_elements, search, take
+from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
 from elements.naming import NAME
@@ -38,6 +39,7 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
+from repository_site.core.wording import clean_text
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
@@ -83,11 +85,24 @@ class UncountedList(ChangeList):
 
 
 class ElementList(UncountedList):
+    found: FoundElements | None = None
+    """Elements that the search text finds."""
+
     def get_results(self, request: HttpRequest) -> None:
-        labels, size = labels_of(request), self.list_per_page
-        parts = search(self.queryset, self.query)
-        ids = take(parts, self.start, size + 1)
+        labels, size, start = labels_of(request), self.list_per_page, self.start
+        if text := clean_text(self.query):
+            # Hits have their own order, unless the user has chosen one.
+            self.found = search(labels.reader, self.queryset, text, is_sorted=ORDER_VAR in self.params)
+            ids = self.found.ids[start : start + size + 1]
+        else:
+            ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
         self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
+
+    @property
+    def suggestion_address(self) -> str:
+        """The address of the list for the similar text that finds something."""
+        suggestion = self.found.suggestion if self.found else ""
+        return str(self.get_query_string({SEARCH_VAR: suggestion}, [PAGE_VAR]))
 
     @property
     def active_filters(self) -> list[tuple[str, str, str]]:
@@ -153,23 +168,23 @@ class ElementAdmin(StorageModelAdmin):
     list_per_page = PAGE_SIZE
     list_fullwidth = True
     search_fields = ("newest__sort_name",)
-    search_help_text = _("Name or id")
+    search_help_text = _("Words, or an id")
     ordering = BY_NAME
     actions = None
     show_facets = admin.ShowFacets.NEVER
     show_add_link = True
-    list_before_template = "back_office/elements/active_filters.html"
+    list_before_template = "back_office/elements/above_list.html"
 
     class Media:
         css: ClassVar[dict[str, Any]] = {"all": ("back_office/elements.css",)}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Element]:
-        return listed_elements()
+        return listed_elements(labels_of(request).reader.audience)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Element], search_term: str
     ) -> tuple[QuerySet[Element], bool]:
-        """Leave searching to `ElementList`, which runs several queries."""
+        """Leave searching to `ElementList`."""
         return queryset, False
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:

@@ -19,6 +19,7 @@ from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
 from elements.presentation.labels import Badge, Named, version_number
+from elements.presentation.stereotypes import read_stereotypes
 from elements.presentation.trees import AddableType
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
@@ -37,7 +38,7 @@ class ElementPage:
 
     def __init__(self, request: HttpRequest, row: VersionRow) -> None:
         self.request = request
-        self.labels: OfficeLabels = labels_of(request)
+        self.labels: OfficeLabels = labels_of(request, row)
         self.caller: Caller = caller_of(request)
         self.row = row
         self.type: ElementType = self.labels.reader.types[row.type]
@@ -68,6 +69,10 @@ class ElementPage:
     @cached_property
     def standing(self) -> ElementStanding:
         return find_standing(self.labels.reader, self.caller, self.row)
+
+    @cached_property
+    def stereotype(self) -> str:
+        return read_stereotypes(self.labels, [self.row.stereotype]).get(self.row.stereotype, "")
 
     @property
     def name(self) -> str:
@@ -118,6 +123,10 @@ class ElementPage:
     @property
     def is_editable(self) -> bool:
         return self.editable is None or bool(self.editable)
+
+    @property
+    def can_draw(self) -> bool:
+        return self.type.has_diagram and self.standing.lock is Lock.NONE and Permission.EDIT in self.standing.granted
 
     @property
     def is_deletable(self) -> bool:

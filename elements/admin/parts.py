@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
-from elements.presentation.diagrams import read_direction, read_picture, ways
-from elements.presentation.labels import Named
+from elements.presentation.diagrams import read_layout, read_picture
+from elements.presentation.labels import Named, key_words
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
 from elements.reading.selection import children_of, read_page
@@ -39,7 +39,6 @@ class AttributeCell:
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
     label: str
-    key: str
     cells: tuple[AttributeCell, ...]
     is_invariant: bool
 
@@ -71,7 +70,7 @@ def _attribute_row(page: ElementPage, property: Property, values: Mapping[str, A
 
     label = page.labels.property(property)
     if attribute.is_invariant_culture:
-        return AttributeRow(label, property.key, (AttributeCell(shown(INVARIANT_CULTURE)),), is_invariant=True)
+        return AttributeRow(label, (AttributeCell(shown(INVARIANT_CULTURE)),), is_invariant=True)
     must_be_there = property.key == NAME or any(not is_empty(value) for value in values.values())
     cells = tuple(
         AttributeCell(
@@ -81,13 +80,12 @@ def _attribute_row(page: ElementPage, property: Property, values: Mapping[str, A
         )
         for each in page.labels.cultures
     )
-    return AttributeRow(label, property.key, cells, is_invariant=False)
+    return AttributeRow(label, cells, is_invariant=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
     label: str
-    key: str
     targets: tuple[Named, ...]
 
 
@@ -101,7 +99,6 @@ def related_panel(page: ElementPage) -> Fragment:
     contexts = [
         ContextRow(
             page.labels.property(each),
-            each.key,
             tuple(page.named[target] for target in page.related.get(each.key, ()) if target in page.named),
         )
         for each in page.type.properties
@@ -125,7 +122,7 @@ def _uses(page: ElementPage) -> list[Use]:
 
 def _context_label(page: ElementPage, source: Named, context: str) -> str:
     property = next((each for each in source.type.properties if each.key == context), None)
-    return page.labels.property(property) if property else context
+    return page.labels.property(property) if property else key_words(context)
 
 
 def children_panel(page: ElementPage) -> Fragment:
@@ -143,10 +140,18 @@ def children_panel(page: ElementPage) -> Fragment:
 
 
 def diagram_panel(page: ElementPage) -> Fragment:
-    direction = read_direction(page.request.GET.get("direction", ""))
+    asked = page.request.GET
+    picture = read_picture(
+        page.labels,
+        page.row,
+        read_layout(asked.get("layout", "")),
+        asked.get("shape"),
+        lambda layout: page.address(tab="diagram", layout=layout.value),
+    )
     context = {
-        "picture": read_picture(page.labels, page.row, direction, page.request.GET.get("shape")),
-        "ways": ways(direction, lambda each: page.address(tab="diagram", direction=each.value)),
+        "picture": picture,
+        "export": page.address_of("elements_bpmn_export"),
+        "import": page.address_of("elements_bpmn_import") if page.can_draw else None,
     }
     return Fragment(f"{FOLDER}/diagram.html", context, page.request)
 

@@ -1,46 +1,68 @@
-"""Lists of elements by name, in pages with numbers; the same texts find the same elements as on reader pages (D104)."""
+"""Elements that a text finds in the back office, by relevance; the same as in the API and on reader pages (D111)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import QuerySet
 
-from elements.models import Element, ElementVersion
-from elements.presentation.searching import clean_text, search_conditions
+from elements.models import Element
+from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
+from elements.search.finding import ALL, MOST_CANDIDATES, MOST_LINKED, Found, HitFilter
+from elements.search.identities import versions_with_id
+from elements.search.searching import Search, SearchRequest, SearchResult
+from repository_site.core.database.statements import id_array
+from repository_site.core.problems import Unreadable
 
 BY_NAME = ("newest__sort_name", "id")
-ELEMENT, NEWEST = Element._meta.db_table, ElementVersion._meta.db_table
+MOST_HITS = MOST_CANDIDATES + MOST_LINKED
+IS_HIT = f"{Element._meta.db_table}.newest_id = ANY(%s::uuid[])"
 
 
-def listed_elements() -> QuerySet[Element]:
-    """Return every element with its newest version. The condition is always true: with it, PostgreSQL joins the
-    versions so that the index of names gives the order, and the join has the name of the table."""
-    return Element.objects.filter(newest__sort_name__gte="")
+@dataclass(frozen=True, slots=True)
+class FoundElements:
+    ids: Sequence[UUID]
+    is_complete: bool = True
+    suggestion: str | None = None
+    is_readable: bool = True
 
 
-def search(elements: QuerySet[Element], text: str) -> list[QuerySet[Element]]:
-    """Return queries to run one after another, without overlap."""
-    if not (wanted := clean_text(text)):
-        return [elements]
-    conditions = search_conditions(Audience(sees_drafts=True), wanted, ELEMENT, NEWEST)
-    return [elements.extra(where=[each.sql], params=each.parameters) for each in conditions]  # noqa: S610  constants
+def listed_elements(audience: Audience) -> QuerySet[Element]:
+    """Return every element that the caller can open, with its newest version. The condition on the name is always true.
+    It makes Django join the versions under the name of their table, so that the index of names gives the order."""
+    found = Element.objects.filter(newest__sort_name__gte="")
+    return found.exclude(type_id__in=sorted(audience.closed)) if audience.closed else found
 
 
-def take(parts: Sequence[QuerySet[Element]], start: int, size: int) -> list[UUID]:
-    """Return ids from `start` on, over all parts, without counting a whole part."""
-    found: list[UUID] = []
-    for part in parts:
-        ids = part.values_list("id", flat=True)
-        here = list(ids[start : start + size - len(found)])
-        found += here
-        if len(found) == size:
-            break
-        if here or not start:
-            start = 0
-        elif len(parts) > 1:
-            # The page begins after this part, so this part has at most `start` rows.
-            start -= len(ids[:start])
-    return found
+def search(
+    reader: Reader, elements: QuerySet[Element], text: str, types: Collection[str] | None = None, *, is_sorted: bool
+) -> FoundElements:
+    """Return those of the elements that a text finds, in their own order or by relevance.
+
+    Filters are tested on all hits in one statement; the search bounds their number. `types` are the types of the
+    elements, if they are known.
+    """
+    result = find(reader, text, HitFilter(types))
+    if result is None:
+        return FoundElements((), is_readable=False)
+    versions, is_complete = result.found.versions, result.found.is_complete
+    if not versions:
+        return FoundElements((), is_complete, result.suggestion)
+    found = elements.extra(where=[IS_HIT], params=[id_array(versions)])  # noqa: S610  constants
+    if is_sorted:
+        return FoundElements(list(found.values_list("id", flat=True)), is_complete)
+    by_version = {str(version): element for element, version in found.order_by().values_list("id", "newest_id")}
+    return FoundElements([by_version[each] for each in versions if each in by_version], is_complete)
+
+
+def find(reader: Reader, text: str, only: HitFilter = ALL, limit: int = MOST_HITS) -> SearchResult | None:
+    """Return the versions that a text finds, without reading them; None if the text cannot be searched."""
+    if versions := versions_with_id(reader.audience, text):
+        return SearchResult((), Found(versions, len(versions), ()))
+    try:
+        return Search(reader.configuration, reader.audience).find(SearchRequest(text, only=only, limit=limit))
+    except Unreadable:
+        return None

@@ -39,7 +39,7 @@ def tree_view(request: HttpRequest) -> HttpResponseBase:
     # By default, show the tree with the most types: it is the main content of the storage.
     chosen = facet if facet in known else max(known, key=lambda name: len(known[name].types), default="")
     context = {
-        **office_context(request, _("Tree")),
+        **office_context(request, _("Tree"), is_below_list=False),
         "facets": [
             {"title": labels.facet(name), "address": _address(name, ()), "is_chosen": name == chosen} for name in known
         ],

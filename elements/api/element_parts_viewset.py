@@ -1,19 +1,24 @@
-"""Attributes and related contexts of an element: operations 6, 7 and 8."""
+"""Attributes and related contexts of an element, operations 6, 7 and 8, and the elements that refer to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from elements import derived
 from elements.api import query_parameters
-from elements.api.element_serializers import AttributeMapSerializer, RelatedMapSerializer
-from elements.api.reading_viewset import ElementReadingViewSet, view_names, view_vocabulary, vocabulary_of
+from elements.api.element_serializers import AttributeMapSerializer, ReferrersSerializer, RelatedMapSerializer
+from elements.api.query import CONTEXT
+from elements.api.reading_viewset import ElementReadingViewSet, view_names
 from elements.filters.binding import Vocabulary
-from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
+from elements.reading.bounds import check_response
+from elements.reading.filtering import view_vocabulary, vocabulary_of
+from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, read_referrers
 from elements.reading.related import RelatedAssembler
 from elements.reading.rows import VersionRow
 from elements.related_contexts import accepts
@@ -21,7 +26,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import counted
+from repository_site.core.rest.rendering import counted, to_json
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 
@@ -57,6 +62,7 @@ class ElementPartsViewSet(ElementReadingViewSet):
         return self._attributes(request, names, names["attributeName"])
 
     def _attributes(self, request: Request, names: dict[str, str], only: str | None = None) -> Prepared:
+        self.show_own(names["elementId"])
         view = self.view_of(names)
         query = self.query(request)
         select = query.select(view_names(self.configuration, view))
@@ -155,3 +161,57 @@ class ElementPartsViewSet(ElementReadingViewSet):
                 for owner, context, related in contexts
             )
         ]
+
+    @Operation(
+        "listReferrers",
+        tag="elements",
+        summary="List the elements that refer to an element",
+        versions=ApiVersions.up_to("1.0"),
+        parameters=query_parameters.REFERRERS,
+        is_conditional=True,
+        responses=ReferrersSerializer,
+    )
+    def list_referrers(self, request: Request, **names: str) -> Prepared:
+        """Return the elements that refer to this one in a related context, each with its name and its diagrams.
+
+        An element that refers in several contexts has an entry for each. Entries are ordered by context, then by the
+        name of the diagram's element and the order of shapes in the diagram; elements without a diagram come last.
+        Viewers and anonymous readers get published versions only. An element that exists only in diagrams counts if
+        the caller sees one of these diagrams.
+        """
+        self.show_own(names["elementId"])
+        view = self.view_of(names)
+        query = self.query(request)
+        contexts = query.names_among(CONTEXT, context_names(self.reader.nested), "a related context")
+        paging = query.page()
+        query.finish()
+        row = self.element_in(view, names["elementId"])
+
+        def list_referrers() -> HttpResponse:
+            offset = (paging.page - 1) * paging.size
+            found = read_referrers(self.reader, row.element, contexts, limit=paging.size, offset=offset)
+            payload = counted("values", list(self._referrers(found.page)))
+            payload |= {"contexts": found.counts, "isComplete": found.is_complete}
+            response = self.answer_bounded(payload)
+            self.add_page_headers(response, paging.page, paging.size, found.total(contexts))
+            return response
+
+        return Prepared(list_referrers)
+
+    def _referrers(self, page: Iterable[Referrer]) -> Iterator[orjson.Fragment]:
+        """Write entries one by one: each may repeat the long name of a diagram (D188)."""
+        size = 0
+        for each in page:
+            part = to_json(self._referrer(each))
+            size += len(part)
+            check_response(size)
+            yield orjson.Fragment(part)
+
+    def _referrer(self, referrer: Referrer) -> Wire:
+        found = self.named_reference(referrer.identity, referrer.names)
+        found["context"] = referrer.context
+        add_part(found, "diagrams", [self._diagram(each) for each in referrer.diagrams])
+        return found
+
+    def _diagram(self, diagram: DiagramOfReferrer) -> Wire:
+        return {"properties": {"shapeId": diagram.shape}, **self.named_reference(diagram.owner, diagram.names)}

@@ -10,9 +10,10 @@ from rest_framework import serializers
 from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
+from elements.reading.referrers import MOST_DIAGRAMS
 from elements.schemas.type_schemas import DIALECT
-from elements.writing.drawing_inputs import MAX_INDEX
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
+from facets.api.facet_serializers import LayoutSerializer
 from repository_site.core.rest.rendering import SVG_TYPE
 from repository_site.core.rest.serializers import BodySerializer, envelope
 
@@ -100,6 +101,7 @@ ReportSerializer = envelope("Report", ElementSerializer)
 
 
 ELEMENT_LIST = OpenApiResponse(ElementsSerializer)
+DiagramLayoutsSerializer = envelope("DiagramLayouts", LayoutSerializer)
 PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
 
 
@@ -113,20 +115,41 @@ class RelatedMapSerializer(BodySerializer):
     values = serializers.DictField(child=ReferenceSerializer(many=True))
 
 
-class ContentPropertiesSerializer(BodySerializer):
-    predecessors = ReferenceSerializer(many=True)
-    shapeId = serializers.UUIDField()
+class FoundElementSerializer(IdentifiedSerializer):
+    """Reference to an element, with its names."""
+
+    exactly_one = ("versionId", "creationId")
+
+    expandUri = serializers.CharField()
+    attributes = attribute_map()
 
 
-class ContentElementSerializer(IdentifiedSerializer):
-    """Shape of a diagram with the element that it shows."""
+class DiagramOfReferrerSerializer(FoundElementSerializer):
+    """Element whose diagram shows another one, and the shape that does."""
 
-    properties = ContentPropertiesSerializer()
-    attributes = attribute_map(required=True)
-    related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
+    properties = ShapePropertiesSerializer()
 
 
-ContentSerializer = envelope("Content", ContentElementSerializer, key="elements")
+class ReferrerSerializer(FoundElementSerializer):
+    """Element that refers to another one, with its names and the diagrams that show it."""
+
+    context = serializers.CharField(  # type: ignore[assignment]  # the metaclass makes it a field
+        help_text="Related context in which the element refers."
+    )
+    diagrams = DiagramOfReferrerSerializer(
+        many=True, required=False, help_text=f"Diagrams that show the element, at most {MOST_DIAGRAMS}."
+    )
+
+
+class ReferrersSerializer(BodySerializer):
+    count = serializers.IntegerField(help_text="Number of values on this page.")
+    values = ReferrerSerializer(many=True)
+    contexts = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Number of referring elements by context, on all pages."
+    )
+    isComplete = serializers.BooleanField(
+        help_text="`false` if the element has so many references that not all of them were read."
+    )
 
 
 class ElementInfoSerializer(BodySerializer):
@@ -255,37 +278,6 @@ class SuccessSerializer(BodySerializer):
     message = serializers.CharField()
     output = serializers.ChoiceField(choices=["volatile"])
     type = serializers.ChoiceField(choices=["success"])
-
-
-class ShapeInfoSerializer(BodySerializer):
-    index = serializers.IntegerField(min_value=0, max_value=MAX_INDEX, help_text="Number of the item in this request.")
-    id = serializers.UUIDField(
-        required=False, allow_null=True, help_text="Existing shape, as a predecessor of new shapes."
-    )
-    predecessors = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=MAX_INDEX), required=False, allow_null=True
-    )
-
-
-class ContentItemSerializer(BodySerializer):
-    shapeInfo = ShapeInfoSerializer()
-    element = ReferenceToWriteSerializer(required=False, allow_null=True)
-
-
-class ContentToDrawSerializer(BodySerializer):
-    most_items = {"values": settings.MAX_ELEMENTS}
-
-    count = serializers.IntegerField(required=False, allow_null=True, help_text="If present, the number of values.")
-    values = ContentItemSerializer(many=True)
-
-
-class DrawnShapeSerializer(BodySerializer):
-    id = serializers.UUIDField()
-    index = serializers.IntegerField()
-
-
-class DrawnContentSerializer(BodySerializer):
-    values = DrawnShapeSerializer(many=True)
 
 
 class ElementChangeSerializer(BodySerializer):

@@ -5,7 +5,7 @@ Operations 3, 4, 5, 9, 12 and 13.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -23,18 +23,18 @@ from elements.api.element_serializers import (
     SuccessSerializer,
     UpdateSerializer,
 )
-from elements.api.entity_tags import entity_tag
 from elements.api.query import Paging, QueryParameters
-from elements.api.reading_viewset import Counted, limit_further_pieces
+from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
-from elements.permissions import Permission, needs_permission, require_history
+from elements.permissions import Permission, needs_permission, require_history, require_whole
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
 from elements.reading.batches import whole_list, write_rows
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
+from elements.reading.narrowing import narrowed
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
@@ -70,7 +70,7 @@ class ElementViewSet(ElementWritingViewSet):
         query.finish()
 
         def list_elements() -> HttpResponseBase:
-            selection = self.list_selection(view).matching(condition)
+            selection = self.list_selection(view).matching(narrowed(condition))
             return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
 
         return Prepared(list_elements, is_whole=paging is None)
@@ -124,6 +124,7 @@ class ElementViewSet(ElementWritingViewSet):
 
         If the element does not match `$filter`, the list is empty.
         """
+        self.show_own(names["elementId"])
         view = self.view_of(names)
         query = self.query(request)
         wanted, condition = self.wanted(query, view)
@@ -135,7 +136,7 @@ class ElementViewSet(ElementWritingViewSet):
             content = write_rows(Assembler(self.reader, view, wanted), self.list_name, rows)
             return HttpResponse(content, content_type=JSON_TYPE)
 
-        return Prepared(show, entity_tag(row))
+        return Prepared(show, self.version_tag(row))
 
     @Operation(
         "deleteElement",
@@ -245,41 +246,49 @@ class ElementViewSet(ElementWritingViewSet):
         tag="elements",
         summary="List the changes to an element",
         versions=ApiVersions.up_to("1.0"),
-        parameters=query_parameters.PAGES,
+        parameters=query_parameters.LOG_PAGES,
         responses=ChangesSerializer,
     )
     def list_changes(self, request: Request, **names: str) -> HttpResponseBase:
-        """Return the change history of the element, newest first, in pages: author, time, and values before and after.
+        """Return the change history of the element in pages: author, time, and values before and after.
 
-        Requires the role Analyzer or a higher one.
+        The newest change comes first; `$orderBy=time` returns the oldest first.
+
+        Requires the role Analyzer or a higher one; for a user, the role Administrator, unless the user is the caller.
         """
+        self.show_own(names["elementId"])
         view = self.view_of(names)
         require_history(self.caller)
         query = self.query(request)
         paging = query.page()
+        newest_first = query.newest_first(usual=True)
         query.finish()
         row = self.element_in(view, names["elementId"])
-        response = self._answer_changes(row.element, paging)
+        require_whole(self.reader.configuration, row.type)
+        response = self._answer_changes(row.element, paging, newest_first=newest_first)
         self.add_page_headers(response, paging.page, paging.size, count_changes(row.element))
         return response
 
-    def _answer_changes(self, element: str, paging: Paging) -> HttpResponseBase:
+    def _answer_changes(self, element: str, paging: Paging, *, newest_first: bool) -> HttpResponseBase:
         """Return a page of changes at once, or stream it if it is too large (D188)."""
         first = (paging.page - 1) * paging.size
         places = range(first, first + paging.size)
 
         def read() -> Iterator[dict[str, Any]]:
-            for changes in halved(places, lambda few: read_changes(self.reader, element, len(few), few[0])):
+            def some(few: Sequence[int]) -> list[dict[str, Any]]:
+                return read_changes(self.reader, element, len(few), few[0], newest_first=newest_first)
+
+            for changes in halved(places, some):
                 yield from changes
 
         def stream() -> Iterator[Counted]:
             total = max(0, min(paging.size, count_changes(element) - first))
             for change in read():
-                limit_further_pieces()
+                self.limit_further_pieces()
                 yield total, [to_json(change)]
 
         try:
-            return HttpResponse(whole_list("values", read()), content_type=JSON_TYPE)
+            return HttpResponse(whole_list("values", read), content_type=JSON_TYPE)
         except TooHeavy:
             return self.answer_stream("values", stream)
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from elements.reading.rows import VersionRow
 from repository_site.core.environment import PROJECT_DIR
 
+# Not `release`: it has no conditional reads, and nothing that these use can import it.
 PACKAGES = ("elements", "facets", "repository_site", "storage")
 
 
@@ -28,12 +29,7 @@ def code_digest() -> str:
     return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
-def entity_tag(row: VersionRow) -> str:
-    """Return the entity tag of a version, which every change of the version changes."""
-    return f'"{row.version}.{row.revision}"'
-
-
 def is_tag_of(tag: str, row: VersionRow) -> bool:
     """Return whether a tag belongs to the current state of the version, whichever response contained it."""
-    own = entity_tag(row)
+    own = row.entity_tag
     return tag == own or tag.startswith(f"{own[:-1]}.")

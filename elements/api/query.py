@@ -16,7 +16,11 @@ from repository_site.core.wording import GUID, listed, printable, similar_hint
 
 T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
+DETAILS, DRY_RUN, CONTEXT = "$details", "dryRun", "context"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
+ORDER_BY = "$orderBy"
+# The orders of logs, by whether the newest entry comes first.
+TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
@@ -74,6 +78,15 @@ class QueryParameters:
             return None
         return self.given.get(name) or None
 
+    def boolean(self, name: str, text: str | None) -> bool | None:
+        """Return the value of a boolean parameter, None if it is absent."""
+        if text is None:
+            return None
+        if text.lower() not in ("true", "false"):
+            self.problems.append(f"{name}: expected true or false, not {printable(text, 40)!r}.")
+            return None
+        return text.lower() == "true"
+
     def attempt(self, read: Callable[[], T]) -> T | None:
         """Return the result of `read`, or collect its problems."""
         try:
@@ -104,7 +117,7 @@ class QueryParameters:
 
     def paging(self) -> Paging | None:
         """Return the requested page, None for the whole list."""
-        page, size = self._number(PAGE, MAX_PAGE), self._number(PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        page, size = self.number(PAGE, MAX_PAGE), self.number(PAGE_SIZE, settings.MAX_PAGE_SIZE)
         key = self.text(PAGE_SELECTION_KEY)
         if key is not None and not GUID.fullmatch(key):
             self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is not a GUID.")
@@ -116,7 +129,18 @@ class QueryParameters:
         """Return the requested page of a list that is always paged, by default the first."""
         return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
 
-    def _number(self, name: str, most: int) -> int | None:
+    def newest_first(self, *, usual: bool) -> bool:
+        """Return whether the newest entry of a log comes first."""
+        text = self.text(ORDER_BY)
+        if text is None:
+            return usual
+        found = TIME_ORDERS.get(" ".join(text.split()))
+        if found is None:
+            self.problems.append(f"{ORDER_BY}: expected {listed([*TIME_ORDERS], 'or')}, not {printable(text, 40)!r}.")
+        return bool(found)
+
+    def number(self, name: str, most: int) -> int | None:
+        """Return the value of a parameter from 1 to `most`; None if it is absent or wrong."""
         text = self.text(name)
         if text is None:
             return None
@@ -124,6 +148,12 @@ class QueryParameters:
             return int(text)
         self.problems.append(f"{name}: expected a whole number from 1 to {most}, not {printable(text, 40)!r}.")
         return None
+
+    def names_among(self, name: str, known: Iterable[str], kind: str) -> tuple[str, ...]:
+        """Return the known names, spelt as they are known, that a parameter lists in any letter case."""
+        wanted, spelt = self._names(name) or [], {each.casefold(): each for each in known}
+        self._known(name, [each for each in wanted if each.casefold() not in spelt], spelt.values(), kind)
+        return tuple(spelt[each.casefold()] for each in wanted if each.casefold() in spelt)
 
     def _names(self, name: str) -> list[str] | None:
         text = self.text(name)

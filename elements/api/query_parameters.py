@@ -6,19 +6,25 @@ from django.conf import settings
 from drf_spectacular.utils import OpenApiParameter
 
 from elements.api.query import (
+    CONTEXT,
     DEFAULT_PAGE_SIZE,
+    DETAILS,
+    DRY_RUN,
     EXPAND,
     FILTER,
     MAX_PAGE,
+    ORDER_BY,
     PAGE,
     PAGE_SELECTION_KEY,
     PAGE_SIZE,
     RESOURCES_NAME,
     SELECT,
+    TIME_ORDERS,
 )
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import LayoutKey
 from elements.filters.parsing import MAX_LENGTH
 from elements.reading.assembly.projection import RESOURCES
+from repository_site.core.wording import listed
 
 
 def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
@@ -58,15 +64,39 @@ _PAGE_HEADERS = [
 WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in responses with one element.")]
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
 PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
+LOG_PAGES = [
+    _query(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
+    *PAGES,
+]
 LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
 REPORT = [*ONE, *PAGES]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]
 ONE_RELATED = [_FILTER, _EXPAND]
+REFERRERS = [
+    _query(CONTEXT, "Related contexts in which the elements refer, separated by commas, case-insensitive."),
+    *PAGES,
+]
+CONTENT = [
+    _query(
+        DETAILS,
+        "`true` adds bounds, lanes, containers and labels of the diagram to the response.",
+        type="boolean",
+    )
+]
+REPLACEMENT = [_query(DRY_RUN, "`true` makes all checks and reports the changes, but writes nothing.", type="boolean")]
+_LCID = _query(
+    "lcid",
+    "Data culture of the names in the document. The default is the default culture of the storage.",
+    type="integer",
+    minimum=1,
+)
+BPMN_EXPORT = [_LCID]
+BPMN_IMPORT = [_LCID, OpenApiParameter("dryRun", bool, description="`true` only reports what would change.")]
 PICTURE = [
     OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="Data culture for the names in the diagram."),
     OpenApiParameter(
-        "layoutKey", str, OpenApiParameter.PATH, description=f"Direction of the flow: {' or '.join(Direction)}."
+        "layoutKey", str, OpenApiParameter.PATH, description=f"Layout of the picture: {listed(list(LayoutKey), 'or')}."
     ),
 ]

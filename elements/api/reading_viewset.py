@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -16,24 +17,26 @@ from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest
 from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
-from elements.filters import read_filter
 from elements.filters.binding import Vocabulary
-from elements.filters.compiling import FilterCompiler
 from elements.filters.conditions import Condition
+from elements.naming import NAME
 from elements.permissions import sees_drafts
 from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
-from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
+from elements.reading.assembly.projection import ATTRIBUTES, USUAL_RESOURCES, Wanted
 from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy, checked
-from elements.reading.content_state import content_state, milestone_before, total_of
-from elements.reading.rows import Audience, VersionRow, find_any_version
+from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
+from elements.reading.filtering import compile_filter, view_vocabulary
+from elements.reading.names import ByCulture
+from elements.reading.rows import Audience, Identity, VersionRow, any_version
 from elements.reading.selection import Selection
 from elements.reading.streams import Stream, limit_stream
 from facets.api.facet_viewset import ConfiguredViewSet
-from facets.blueprint.definitions import ElementType
-from facets.configuration import CompiledView, Configuration
-from repository_site.core.fairness.admission import ticket_of
+from facets.clearance import Clearance, clearance_of
+from facets.configuration import CompiledView, Configuration, configuration_of
+from repository_site.core.database.statements import Inquiry, ask
+from repository_site.core.fairness.admission import stream_ticket
 from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
@@ -47,27 +50,55 @@ Counted = tuple[int, Iterable[bytes]]
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
+    _asked_state: Callable[[], str] | None = None
+    _asked_element: tuple[str, Callable[[], VersionRow | None]] | None = None
+    """Answers that came with the scope: the state of the content, and the element of the address with its id."""
+
     @cached_property
     def reader(self) -> Reader:
-        audience = Audience(sees_drafts(self.caller))
+        audience = Audience(sees_drafts(self.caller), self.configuration.closed)
         zone = ZoneInfo(self.storage.time_zone)
         return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
+
+    def show_own(self, element_id: str) -> None:
+        """Let callers see everything about themselves (D399). For operations that show one element, and other elements
+        only as references."""
+        if element_id.lower() == str(self.caller.element_id):
+            reader, whole = self.reader, configuration_of(self.storage)
+            self.__dict__.update(configuration=whole, reader=replace(reader, configuration=whole, others=reader.nested))
+
+    def version_tag(self, row: VersionRow) -> str:
+        """Return the entity tag of a version; empty if its revision would reveal changes of hidden properties."""
+        return "" if self.reader.hides_changes(row.type) else row.entity_tag
 
     def begin_attempt(self) -> None:
         super().begin_attempt()
         self.__dict__.pop("reader", None)
 
+    def first_questions(self, request: Request, names: dict[str, str]) -> Inquiry | None:
+        if not self.operation.is_conditional:
+            return None
+        inquiry, id = Inquiry(), names.get("elementId", "")
+        self._asked_state = inquiry.add(content_state_of_scope())
+        if GUID.fullmatch(id):
+            self._asked_element = id, inquiry.add(any_version(Audience(sees_drafts(self.caller)), id))
+        return inquiry
+
     def begin_conditional_read(self) -> None:
-        self.content_state = content_state()
+        asked, self._asked_state = self._asked_state, None
+        self.content_state = asked() if asked else content_state()
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
         parts = (
             storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
-            request.get_full_path(), self.api_version, self.reader.audience.sees_drafts, settings.MAX_PAGE_SIZE,
-            code_digest(),
+            request.get_full_path(), self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
         )  # fmt: skip
         return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
+
+    @property
+    def _clearance(self) -> tuple[Clearance, bool]:
+        return clearance_of(self.caller.roles), self.reader.others is not None
 
     @property
     def storage_address(self) -> str:
@@ -95,13 +126,23 @@ class ElementReadingViewSet(ConfiguredViewSet):
         """Return the version with this id that the caller can see, of any type."""
         if not GUID.fullmatch(element_id):
             raise Unreadable(f"{printable(element_id, 80)!r} is not a GUID.")
-        return find_any_version(self.reader.audience, element_id)
+        if self._asked_element is not None and self._asked_element[0] == element_id:
+            found = self._asked_element[1]()
+        else:
+            found = ask(any_version(self.reader.audience, element_id))
+        can_open = self.reader.others is not None or found is None or self.reader.audience.can_open(found)
+        return found if can_open else None
 
     def element(self, element_id: str) -> VersionRow:
         found = self.find_element(element_id)
         if found is None:
             raise NotFound(f"There is no element {element_id.lower()}.")
         return found
+
+    def named_reference(self, to: Identity, names: ByCulture) -> dict[str, Any]:
+        """Return a reference to an element, with its names."""
+        found = self.reader.reference(to)
+        return {**found, ATTRIBUTES: {NAME: names}} if names else found
 
     def list_selection(self, view: CompiledView) -> Selection:
         """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""
@@ -116,11 +157,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         text = query.text(FILTER)
         if text is None:
             return None
-        reader = self.reader
-        compiler = FilterCompiler(
-            reader.configuration, reader.zone, reader.storage_address, sees_drafts=reader.audience.sees_drafts
-        )
-        return query.attempt(lambda: compiler.compile(read_filter(text, vocabulary)))
+        return query.attempt(lambda: compile_filter(self.reader, text, vocabulary))
 
     def wanted(
         self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()
@@ -166,7 +203,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
         self, batches: ElementBatches, find: Callable[[], Iterator[tuple[int, list[str]]]]
     ) -> StreamingHttpResponse:
         def elements() -> Iterator[Counted]:
-            batches.after_reading = limit_further_pieces
+            batches.after_reading = self.limit_further_pieces
             for total, versions in find():
                 for element in batches.pieces(versions, BATCH):
                     yield total, element
@@ -178,7 +215,12 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
             return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        return StreamedResponse(Stream(stream_counted(name, read()), ticket_of(self.request._request)))
+        return StreamedResponse(Stream(stream_counted(name, read()), stream_ticket(self.request._request)))
+
+    def limit_further_pieces(self) -> None:
+        """Limit the time that a client takes for a batch. Call this for each batch: the driver ends a pipeline with a
+        message that resets the timer."""
+        limit_stream(settings.STREAM_TIMEOUT, self.timeout)
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         page = paging.page
@@ -219,22 +261,6 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)
-
-
-def limit_further_pieces() -> None:
-    """Limit the time that a client takes for a batch. Call this for each batch: the driver ends a pipeline with a
-    message that resets the timer."""
-    limit_stream(settings.STREAM_TIMEOUT, settings.STATEMENT_TIMEOUT)
-
-
-def view_vocabulary(configuration: Configuration, view: CompiledView) -> Vocabulary:
-    key = ("vocabulary", view.facet.name, view.view.name)
-    types = [each.type for each in view.types.values()]
-    return configuration.keep(key, lambda: vocabulary_of(configuration, types))
-
-
-def vocabulary_of(configuration: Configuration, types: Iterable[ElementType]) -> Vocabulary:
-    return Vocabulary.of(types, configuration.cultures.data)
 
 
 def view_names(configuration: Configuration, view: CompiledView) -> Names:

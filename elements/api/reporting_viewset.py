@@ -9,12 +9,14 @@ from rest_framework.request import Request
 
 from elements.api import query_parameters
 from elements.api.element_serializers import ReportSerializer
-from elements.api.reading_viewset import ElementReadingViewSet, view_names, vocabulary_of
+from elements.api.reading_viewset import ElementReadingViewSet, view_names
 from elements.filters.binding import Vocabulary
 from elements.permissions import require_reporting
 from elements.reading import selection as selecting
 from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES, REPORTING_RESOURCES, Wanted
+from elements.reading.filtering import vocabulary_of
+from elements.reading.narrowing import narrowed
 from elements.reading.reporting import ReportAssembler
 from facets.blueprint.definitions import Attribute, ElementType, Property
 from facets.configuration import CompiledView
@@ -82,7 +84,8 @@ class ReportingViewSet(ElementReadingViewSet):
 
         def report() -> HttpResponseBase:
             assembler = ReportAssembler(self.reader, view, wanted)
-            return self.answer_list(assembler, selection.matching(condition), paging, for_reporting=True)
+            matching = selection.matching(narrowed(condition) if element_id is None else condition)
+            return self.answer_list(assembler, matching, paging, for_reporting=True)
 
         return Prepared(report, is_whole=paging is None and element_id is None)
 

@@ -2,12 +2,18 @@
 
 from django.urls import path
 
+from elements.api.bpmn_viewset import BpmnViewSet
+from elements.api.changes_viewset import ChangesViewSet
 from elements.api.content_viewset import ContentViewSet
 from elements.api.diagram_viewset import DiagramViewSet
 from elements.api.element_parts_viewset import ElementPartsViewSet
 from elements.api.element_viewset import ElementViewSet
+from elements.api.permalink_viewset import PermalinkViewSet
 from elements.api.reporting_viewset import ReportingViewSet
+from elements.api.search_viewset import SearchViewSet
+from elements.api.subscriptions_viewset import SubscriptionsViewSet
 from elements.api.type_schema_viewset import TypeSchemaViewSet
+from elements.api.webhook_viewset import WebhookViewSet
 from storage.api.viewset import reads
 
 REST = "<str:collectionId>/<str:storageId>/_api/rest"
@@ -15,10 +21,24 @@ FACET = f"{REST}/facets/<str:facetId>"
 ELEMENTS = f"{FACET}/views/<str:viewId>/elements"
 ELEMENT = f"{ELEMENTS}/<str:elementId>"
 SHAPE = f"{ELEMENT}/content/<str:shapeId>"
-DIAGRAM = f"{REST}/diagram/<str:elementId>/render/<str:cultureId>/<str:layoutKey>"
+PICTURES = f"{REST}/diagram/<str:elementId>/render"
+BPMN = "<str:collectionId>/<str:storageId>/_api/v1/bpmn/<str:elementId>"
+WEBHOOKS = f"{REST}/webhooks"
+WEBHOOK = f"{WEBHOOKS}/<str:webhookId>"
+SUBSCRIPTIONS = "<str:collectionId>/<str:storageId>/_api/v1/subscriptions/<str:elementId>"
+PERMALINKS = "<str:collectionId>/<str:storageId>/_api/v1/permalinks"
 TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
+    path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
+    path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
+    path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("list_suggestions"))),
+    path(WEBHOOKS, WebhookViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
+    path(WEBHOOK, WebhookViewSet.as_view({**reads("retrieve"), "patch": "partial_update", "delete": "destroy"})),
+    path(f"{WEBHOOK}/test", WebhookViewSet.as_view({"post": "send_test"})),
+    path(f"{WEBHOOK}/rotate", WebhookViewSet.as_view({"post": "rotate"})),
+    path(f"{WEBHOOK}/deliveries", WebhookViewSet.as_view(reads("list_deliveries"))),
+    path(f"{WEBHOOK}/redeliver", WebhookViewSet.as_view({"post": "redeliver"})),
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
     path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
@@ -27,15 +47,26 @@ urlpatterns = [
     path(f"{ELEMENT}/attributes/<str:attributeName>", ElementPartsViewSet.as_view(reads("get_attribute"))),
     path(f"{ELEMENT}/related", ElementPartsViewSet.as_view(reads("list_related"))),
     path(f"{ELEMENT}/related/<str:relatedId>", ElementPartsViewSet.as_view(reads("get_related"))),
+    path(f"{ELEMENT}/referencedBy", ElementPartsViewSet.as_view(reads("list_referrers"))),
     path(f"{ELEMENT}/children", ElementViewSet.as_view(reads("list_children"))),
     path(f"{ELEMENT}/delete", ElementViewSet.as_view({"post": "delete_element_by_post"})),
     path(f"{ELEMENT}/history", ElementViewSet.as_view(reads("list_changes"))),
     path(f"{ELEMENT}/info", ElementViewSet.as_view(reads("get_element_info"))),
     path(f"{ELEMENT}/versions", ElementViewSet.as_view(reads("list_versions"))),
-    path(f"{ELEMENT}/content", ContentViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create"})),
+    path(
+        f"{ELEMENT}/content",
+        ContentViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create", "put": "replace"}),
+    ),
     path(SHAPE, ContentViewSet.as_view({"delete": "destroy"})),
     path(f"{SHAPE}/delete", ContentViewSet.as_view({"post": "delete_shape_by_post"})),
     path(f"{FACET}/reporting", ReportingViewSet.as_view(reads("list"))),
     path(f"{FACET}/reporting/<str:elementId>", ReportingViewSet.as_view(reads("retrieve"))),
-    path(DIAGRAM, DiagramViewSet.as_view(reads("retrieve"))),
+    path(PICTURES, DiagramViewSet.as_view(reads("list"))),
+    path(f"{PICTURES}/<str:cultureId>/<str:layoutKey>", DiagramViewSet.as_view(reads("retrieve"))),
+    path(
+        SUBSCRIPTIONS,
+        SubscriptionsViewSet.as_view({"get": "list", "head": "list", "post": "create", "delete": "destroy"}),
+    ),
+    path(PERMALINKS, PermalinkViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
+    path(BPMN, BpmnViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create"})),
 ]

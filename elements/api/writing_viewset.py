@@ -8,7 +8,8 @@ from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from elements.api.entity_tags import entity_tag, is_tag_of
+from elements.api.entity_tags import is_tag_of
+from elements.api.query import DRY_RUN
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
@@ -16,8 +17,9 @@ from elements.reading.assembly.projection import Wanted
 from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.writers import Writer, require_changing, settled_writer
+from elements.writing.writers import Writer, ask_for_writer, can_change, require_changing, settled_writer
 from facets.configuration import CompiledView
+from repository_site.core.database.statements import Inquiry
 from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.api.conditional_requests import ANY, given_tags
@@ -25,6 +27,8 @@ from storage.api.viewset import APPLIED, has_no_body
 
 
 class ElementWritingViewSet(ElementReadingViewSet):
+    _asked_writer: Callable[[], Writer] | None = None
+    """The writer, for which the questions came with the scope."""
     _changed: Sequence[str] = ()
     """Versions that the request has changed, in the order of the response."""
 
@@ -33,9 +37,18 @@ class ElementWritingViewSet(ElementReadingViewSet):
         require_changing(self.caller, needed)
         return self.settled_writer(request)
 
+    def first_questions(self, request: Request, names: dict[str, str]) -> Inquiry | None:
+        # A request with a key may wait for another one with the same key, and must not hold locks meanwhile.
+        if not self.operation.writes or "HTTP_IDEMPOTENCY_KEY" in request.META or not can_change(self.caller):
+            return super().first_questions(request, names)
+        inquiry = Inquiry()
+        self._asked_writer = ask_for_writer(inquiry, self.storage, self.caller, _request_id(request))
+        return inquiry
+
     def settled_writer(self, request: Request) -> Writer:
         before = self.storage.configuration_revision
-        writer = settled_writer(self.storage, self.caller, getattr(request._request, "request_id", ""))
+        asked, self._asked_writer = self._asked_writer, None
+        writer = asked() if asked else settled_writer(self.storage, self.caller, _request_id(request))
         if self.storage.configuration_revision != before:
             for name in ("configuration", "reader"):
                 self.__dict__.pop(name, None)
@@ -43,13 +56,19 @@ class ElementWritingViewSet(ElementReadingViewSet):
 
     def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         try:
-            return super()._once(request, change)
+            # A dry run writes nothing, so it does not claim an Idempotency-Key either.
+            return change() if self.is_dry_run(request) else super()._once(request, change)
         except TooHeavy:
             text = (
                 f"The stored elements have more than {most_text(1)} bytes of attributes together, or too many"
                 " references. Nothing was changed. Change fewer elements in one request."
             )
             raise Invalid(text) from None
+
+    def is_dry_run(self, request: Request) -> bool:
+        """Return whether an operation that has `dryRun` must only report what it would do."""
+        query = self.query(request)
+        return query.boolean(DRY_RUN, query.text(DRY_RUN)) is True
 
     def check_match(self, request: Request, rows: list[VersionRow | None]) -> None:
         """Compare `If-Match` with the version. Call it while the element is locked: of many requests, one succeeds.
@@ -82,7 +101,7 @@ class ElementWritingViewSet(ElementReadingViewSet):
         except TooHeavy:
             return self.reduced_answer()
         if len(versions) == 1:
-            response["ETag"] = entity_tag(batches.rows[0])
+            response["ETag"] = batches.rows[0].entity_tag
         return response
 
     def reduced_answer(self) -> HttpResponse:
@@ -94,13 +113,17 @@ class ElementWritingViewSet(ElementReadingViewSet):
         response = answer(counted(self.list_name, [self.reader.identity(row) for row in rows]))
         response[APPLIED] = "return=minimal"
         if len(rows) == 1:
-            response["ETag"] = entity_tag(rows[0])
+            response["ETag"] = rows[0].entity_tag
         return response
 
     def refuse_parameters_and_body(self, request: Request) -> None:
         self.query(request).finish()
         if not has_no_body(request):
             raise Unreadable("This operation takes no body.")
+
+
+def _request_id(request: Request) -> str:
+    return getattr(request._request, "request_id", "")
 
 
 def success(message: str) -> HttpResponse:

@@ -7,69 +7,45 @@ style sheet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from functools import cached_property
 from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE, line_color, solid, text_on, tint
-from elements.diagrams.frames import Outline
-from elements.diagrams.layout import Box, Direction
-from elements.diagrams.text import ELLIPSIS, FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
+from elements.diagrams.drawables import EVENTS, RULES, ChangeMark, DrawableShape, FigureKind
+from elements.diagrams.layered.frames import Outline
+from elements.diagrams.layered.layout import Box, Direction
+from elements.diagrams.notes import ROOM, SideNote, draw_notes, height_of, notes_after, notes_before
+from elements.diagrams.notes import WIDTH as NOTE_WIDTH
+from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
+from elements.diagrams.words import PictureWords
 
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8
 EVENT_RADIUS, RULE_HALF, CONDITION_HALF = 18, 20, 14
-# Many shapes can show the same element, so a picture could repeat a long name many times.
-LONGEST_TITLE = 500
+# Label of an event at the edge of another shape.
+ATTACHED_WIDTH, ATTACHED_LINES, ATTACHED_ROOM = 92, 3, 4
 # Distance of the frame that marks a shape as selected or focused.
 MARGIN = 6
 MARK, MARK_GROUND = "#1D4ED8", "#DBEAFE"
 
 
-class FigureKind(StrEnum):
-    START = "start"
-    INTERMEDIATE = "intermediate"
-    END = "end"
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-    CONDITION = "condition"
-    TASK = "task"
-    PROCESS = "process"
-    INTERFACE = "interface"
-    OTHER = "other"
-
-
-EVENTS = frozenset({FigureKind.START, FigureKind.INTERMEDIATE, FigureKind.END})
-RULES = frozenset({FigureKind.AND, FigureKind.OR, FigureKind.XOR, FigureKind.CONDITION})
-
-
-@dataclass(frozen=True, slots=True)
-class DrawableShape:
-    """A shape with its texts and colour. `rank` is its position in the diagram."""
-
-    key: str
-    rank: int
-    kind: FigureKind
-    name: str
-    type_name: str
-    color: str
-    link: str = ""
-
-    @property
-    def title(self) -> str:
-        """Name and type, for screen readers and for names that were cut in the picture."""
-        name = self.name if len(self.name) <= LONGEST_TITLE else f"{self.name[:LONGEST_TITLE]}{ELLIPSIS}"
-        return clean(name if self.name == self.type_name else f"{self.type_name}: {name}")
-
-
 @dataclass(frozen=True)
 class Figure:
-    """A shape as drawn in a picture of one direction. The label of a circle or diamond stays off the flow."""
+    """A shape as drawn in a picture of one direction. The label of a circle or diamond stays off the flow.
+
+    `least` is the least half of a box across the flow, for shapes attached to its edge.
+    """
 
     shape: DrawableShape
     direction: Direction
+    least: int = 0
+    words: PictureWords | None = None
+    """With words, notes about related elements are beside the figure."""
+    is_attached: bool = False
+    """Whether the figure is an event at the edge of another, which leaves less room for its label."""
+    size: tuple[int, int] | None = None
+    """Size as drawn; without it, the text decides."""
 
     @property
     def is_labelled(self) -> bool:
@@ -77,19 +53,62 @@ class Figure:
 
     @cached_property
     def lines(self) -> Sequence[str]:
+        if self.is_attached:
+            return wrap(self.shape.name, ATTACHED_WIDTH, ATTACHED_LINES)
+        if self.size and not self.is_labelled:
+            width, height = self.size
+            return wrap(self.shape.name, max(width - 8, 24), max(1, (height - 4) // LINE_HEIGHT))
         if self.is_labelled:
             return wrap(self.shape.name, LABEL_WIDTH, LABEL_LINES)
         return wrap(self.shape.name, BOX_WIDTH - 2 * BOX_PADDING, BOX_LINES)
 
     @cached_property
+    def before(self) -> Sequence[SideNote]:
+        return notes_before(self.shape.notes, self.words) if self.words else ()
+
+    @cached_property
+    def after(self) -> Sequence[SideNote]:
+        return notes_after(self.shape.notes, self.words) if self.words else ()
+
+    @cached_property
     def box(self) -> Box:
+        own = self.own_box
+        if not self.before and not self.after:
+            return own
+        high = _half(max(height_of(self.before), height_of(self.after)))
+        beside = ROOM + NOTE_WIDTH
+        return replace(
+            own,
+            left=own.left + (beside if self.before else 0),
+            right=own.right + (beside if self.after else 0),
+            top=max(own.top, high),
+            bottom=max(own.bottom, high),
+        )
+
+    @cached_property
+    def own_box(self) -> Box:
+        """The figure with its label, without notes."""
         shape = self.shape
+        if self.size and not self.is_labelled:
+            width, height = (max(4, _half(each)) for each in self.size)
+            return Box(shape.key, shape.rank, width, width, height, height, width, height)
         if not self.is_labelled:
             width, height = BOX_WIDTH // 2, _half(max(BOX_HEIGHT, len(self.lines) * LINE_HEIGHT + 20))
+            if self.direction is Direction.VERTICAL:
+                width = max(width, self.least)
+            else:
+                height = max(height, self.least)
             return Box(shape.key, shape.rank, width, width, height, height, width, height)
         half = self._half
         outline = Outline.ROUND if shape.kind in EVENTS else Outline.POINTED
         label = max(map(width_of, self.lines), default=0)
+        if self.is_attached:
+            beside, below = ATTACHED_ROOM + label, len(self.lines) * LINE_HEIGHT
+            if self.direction is Direction.VERTICAL:
+                beside, below = beside + half, below + ATTACHED_ROOM
+            else:
+                below += half
+            return Box(shape.key, shape.rank, half, max(half, beside), half, max(half, below), half, half, outline)
         if self.direction is Direction.VERTICAL:
             high = max(half, _half(len(self.lines) * LINE_HEIGHT))
             return Box(shape.key, shape.rank, half, half + LABEL_ROOM + label, high, high, half, half, outline)
@@ -99,49 +118,93 @@ class Figure:
 
     @property
     def _half(self) -> int:
+        if self.size:
+            return max(4, min(self.size) // 2)
         if self.shape.kind in EVENTS:
             return EVENT_RADIUS
         return CONDITION_HALF if self.shape.kind is FigureKind.CONDITION else RULE_HALF
 
     def draw(self, x: int, y: int, is_selected: bool) -> str:
         """Return a group at a position, inside a link if there is one."""
-        shape = self.shape
-        name = f"shape {shape.kind}{' selected' if is_selected else ''}"
-        drawn = (
-            f'<g class="{name}" id={quoteattr(f"shape-{shape.key}")} transform="translate({x} {y})">'
-            f"<title>{escape(shape.title)}</title>{self._mark(is_selected)}{self._figure()}{self._text()}</g>"
-        )
-        if not shape.link:
-            return drawn
-        current = ' aria-current="true"' if is_selected else ""
-        label = quoteattr(" ".join(shape.title.split()))
-        return f"<a href={quoteattr(clean(shape.link))} aria-label={label}{current}>{drawn}</a>"
-
-    def _mark(self, is_selected: bool) -> str:
-        """Return the frame of a selected or focused shape; it also makes the whole shape react to the mouse."""
-        box = self.box
-        place = _rect(-box.left - MARGIN, -box.top - MARGIN, box.right + MARGIN, box.bottom + MARGIN, 8)
-        look = 'fill-opacity="0"'
-        if is_selected:
-            look = f'fill="{MARK_GROUND}" fill-opacity="0.5" stroke="{MARK}" stroke-width="3"'
-        return f'<rect class="mark" {place} {look}/>'
+        badge = change_badge(self.shape.mark, self.own_box)
+        content = f"{self._figure()}{self._text()}{self._notes()}{badge}"
+        return group_tag(self.shape, x, y, self.own_box, content, is_selected)
 
     def _figure(self) -> str:
         kind, color = self.shape.kind, self.shape.color
         if kind in EVENTS:
-            return _event(kind, color)
+            return _event(kind, color, self._half)
         if kind in RULES:
             return _rule(kind, color, self._half)
-        return _box(kind, color, self.box)
+        return _box(kind, color, self.own_box)
+
+    def _notes(self) -> str:
+        own = self.own_box
+        left, right = -own.left - ROOM - NOTE_WIDTH, own.right + ROOM
+        is_plain = not self.is_labelled
+        return draw_notes(self.before, left, -own.half_width) + draw_notes(
+            self.after, right, own.half_width if is_plain else None
+        )
 
     def _text(self) -> str:
-        box, lines = self.box, self.lines
+        box, lines = self.own_box, self.lines
         if not self.is_labelled:
             color = text_on(_ground(self.shape.kind, self.shape.color))
-            return _lines(lines, 0, -len(lines) * LINE_HEIGHT // 2, "middle", color)
+            return text_lines(lines, 0, -len(lines) * LINE_HEIGHT // 2, "middle", color)
+        if self.is_attached and self.direction is Direction.VERTICAL:
+            return text_lines(lines, self._half + ATTACHED_ROOM, ATTACHED_ROOM, "start", DARK)
+        if self.is_attached:
+            return text_lines(lines, ATTACHED_ROOM, self._half, "start", DARK)
         if self.direction is Direction.VERTICAL:
-            return _lines(lines, self._half + LABEL_ROOM, -len(lines) * LINE_HEIGHT // 2, "start", DARK)
-        return _lines(lines, 0, box.half_height + LABEL_ROOM - 2, "middle", DARK)
+            return text_lines(lines, self._half + LABEL_ROOM, -len(lines) * LINE_HEIGHT // 2, "start", DARK)
+        return text_lines(lines, 0, box.half_height + LABEL_ROOM - 2, "middle", DARK)
+
+
+def group_tag(shape: DrawableShape, x: int, y: int, box: Box, content: str, is_selected: bool, kind: str = "") -> str:
+    """Return the group of a shape with its title and mark, inside a link if there is one.
+
+    Its class is the `kind` of its figure, on which dark colours depend.
+    """
+    marked = f" {shape.mark}" if shape.mark else ""
+    name = f"shape {kind or shape.kind}{marked}{' selected' if is_selected else ''}"
+    drawn = (
+        f'<g class="{name}" id={quoteattr(f"shape-{shape.key}")} transform="translate({x} {y})">'
+        f"<title>{escape(shape.title)}</title>{_mark(box, is_selected)}{content}</g>"
+    )
+    if not shape.link:
+        return drawn
+    current = ' aria-current="true"' if is_selected else ""
+    label = quoteattr(" ".join(shape.title.split()))
+    return f"<a href={quoteattr(clean(shape.link))} aria-label={label}{current}>{drawn}</a>"
+
+
+def _mark(box: Box, is_selected: bool) -> str:
+    """Return the frame of a selected or focused shape; it also makes the whole shape react to the mouse."""
+    place = _rect(-box.left - MARGIN, -box.top - MARGIN, box.right + MARGIN, box.bottom + MARGIN, 8)
+    look = 'fill-opacity="0"'
+    if is_selected:
+        look = f'fill="{MARK_GROUND}" fill-opacity="0.5" stroke="{MARK}" stroke-width="3"'
+    return f'<rect class="mark" {place} {look}/>'
+
+
+_BADGES = {
+    ChangeMark.ADDED: ("#1A7F37", "M-4 0H4M0 -4V4", ""),
+    ChangeMark.REMOVED: ("#B42318", "M-4 0H4", ' stroke-dasharray="5 4"'),
+    ChangeMark.CHANGED: ("#9A6700", "M-3 -3L3 0L-3 3", ' stroke-dasharray="12 3"'),
+}
+
+
+def change_badge(mark: ChangeMark | None, box: Box) -> str:
+    """Return a frame and a symbol that mark a change: plus, minus, or a wedge, so that colour is not needed."""
+    if mark is None:
+        return ""
+    color, sign, dashes = _BADGES[mark]
+    place = _rect(-box.half_width - 4, -box.half_height - 4, box.half_width + 4, box.half_height + 4, 6)
+    return (
+        f'<rect class="change" {place} fill="none" stroke="{color}" stroke-width="3"{dashes}/>'
+        f'<g transform="translate({-box.half_width - 4} {-box.half_height - 4})"><circle r="9" fill="{color}"/>'
+        f'<path d="{sign}" fill="none" stroke="{WHITE}" stroke-width="2"/></g>'
+    )
 
 
 def _half(size: int) -> int:
@@ -153,7 +216,7 @@ def _rect(left: int, top: int, right: int, bottom: int, radius: int = 0) -> str:
     return f'x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"{round_off}'
 
 
-def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> str:
+def text_lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> str:
     # Baseline of the letters in a line of this height.
     y = top + FONT_SIZE - 1
     spans = "".join(
@@ -162,11 +225,11 @@ def _lines(lines: Sequence[str], x: int, top: int, anchor: str, color: str) -> s
     return f'<text text-anchor="{anchor}" fill="{color}">{spans}</text>'
 
 
-def _event(kind: FigureKind, color: str) -> str:
+def _event(kind: FigureKind, color: str, half: int) -> str:
     """A thin ring marks a start, a double ring an intermediate event, a thick ring an end."""
     line, ground = line_color(color), tint(color)
     width = 4 if kind is FigureKind.END else 2
-    radius = EVENT_RADIUS - width // 2
+    radius = half - width // 2
     ring = f'<circle r="{radius}" fill="{ground}" stroke="{line}" stroke-width="{width}"/>'
     if kind is FigureKind.INTERMEDIATE:
         ring += f'<circle r="{radius - 4}" fill="none" stroke="{line}" stroke-width="2"/>'

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE
-from elements.diagrams.figures import DrawableShape, Figure
-from elements.diagrams.frames import Point
-from elements.diagrams.layout import Arrow, Direction, arrange
+from elements.diagrams.composition import Composition, compose
+from elements.diagrams.drawables import Drawing, LayoutKey
+from elements.diagrams.drawn_composition import draw_composition
+from elements.diagrams.graphic import compose_as_drawn
+from elements.diagrams.layered.layout import Direction
+from elements.diagrams.matrix import draw_matrix
+from elements.diagrams.process_map import draw_map
 from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
+from elements.diagrams.words import ENGLISH, PictureWords
 
 STYLE_SHEET = Path(__file__).parent.parent / "static/elements/diagram.css"
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 PADDING = 24
-CORNER = 8
-HEAD_LENGTH, HEAD_HALF = 10, 4
-FLOW_COLOR, BACK_COLOR = "#52606D", "#B4470E"
 NOTICE_WIDTH = 320
 
 
@@ -32,26 +34,54 @@ class DiagramTexts:
     description: str
     notice: str = ""
     """Text instead of shapes, if there are none."""
+    words: PictureWords = ENGLISH
 
 
 def draw(
     texts: DiagramTexts,
-    shapes: Iterable[DrawableShape],
-    predecessors: Iterable[tuple[str, str]],
-    direction: Direction,
+    drawing: Drawing,
+    layout: LayoutKey,
     *,
     selected: str | None = None,
     with_style: bool = True,
 ) -> str:
     """Return the SVG of a diagram. `with_style` is for a picture on its own; a page loads the style sheet itself."""
-    figures = {shape.key: Figure(shape, direction) for shape in shapes}
-    if not figures:
+    if not drawing.shapes:
         return _notice(texts, with_style)
-    layout = arrange((figure.box for figure in figures.values()), predecessors, direction)
-    has_links = any(figure.shape.link for figure in figures.values())
-    drawn = (figures[place.key].draw(place.x, place.y, place.key == selected) for place in layout.shapes)
-    body = [f'<g transform="translate({PADDING} {PADDING})">', *_arrows(layout.arrows), *drawn, "</g>"]
-    return _picture(texts, layout.width + 2 * PADDING, layout.height + 2 * PADDING, body, has_links, with_style)
+    width, height, body = _content(texts, drawing, layout, selected)
+    has_links = any(shape.link for shape in drawing.shapes)
+    body = [f'<g transform="translate({PADDING} {PADDING})">', *body, "</g>"]
+    return _picture(texts, width + 2 * PADDING, height + 2 * PADDING, body, has_links, with_style)
+
+
+def _content(
+    texts: DiagramTexts, drawing: Drawing, layout: LayoutKey, selected: str | None
+) -> tuple[int, int, list[str]]:
+    if layout is LayoutKey.PROCESS_MATRIX:
+        return draw_matrix(drawing, texts.words, selected)
+    as_drawn = compose_as_drawn(drawing) if layout is LayoutKey.GRAPHIC else None
+    if as_drawn is None and _is_map(drawing, layout):
+        return draw_map(drawing, texts.words, selected)
+    found = as_drawn or _flow(drawing, layout, texts.words)
+    return found.width, found.height, list(draw_composition(found, selected))
+
+
+def _is_map(drawing: Drawing, layout: LayoutKey) -> bool:
+    """Whether to draw a process map. Flows that a diagram has are drawn in the layouts that are about the flow."""
+    return drawing.is_map and (layout in (LayoutKey.DETAILED, LayoutKey.GRAPHIC) or not drawing.flows)
+
+
+def _flow(drawing: Drawing, layout: LayoutKey, words: PictureWords) -> Composition:
+    if layout is LayoutKey.GRAPHIC:
+        layout = LayoutKey.HORIZONTAL_SWIMLANE if drawing.lanes else LayoutKey.HORIZONTAL
+    is_vertical = layout in (LayoutKey.DETAILED, LayoutKey.VERTICAL, LayoutKey.VERTICAL_SWIMLANE)
+    return compose(
+        drawing,
+        Direction.VERTICAL if is_vertical else Direction.HORIZONTAL,
+        words,
+        with_notes=layout is LayoutKey.DETAILED,
+        in_lanes=layout in (LayoutKey.VERTICAL_SWIMLANE, LayoutKey.HORIZONTAL_SWIMLANE),
+    )
 
 
 def _notice(texts: DiagramTexts, with_style: bool) -> str:
@@ -87,56 +117,3 @@ def _picture(
 @cache
 def _style() -> str:
     return STYLE_SHEET.read_text(encoding="utf-8").strip()
-
-
-def _arrows(arrows: Sequence[Arrow]) -> Iterator[str]:
-    """Arrows that lead back come last, so that their dashes stay visible where they join others."""
-    if not arrows:
-        return
-    yield '<g class="arrows" fill="none" stroke-width="1.5" aria-hidden="true">'
-    for is_back, name, look in (
-        (False, "flow", f'stroke="{FLOW_COLOR}"'),
-        (True, "flow back", f'stroke="{BACK_COLOR}" stroke-dasharray="6 4"'),
-    ):
-        some = [arrow for arrow in arrows if arrow.is_back is is_back]
-        if some:
-            yield f'<g class="{name}" {look}>'
-            yield from (f'<path d="{_way(arrow.points)}"/>' for arrow in some)
-            yield "</g>"
-            heads = "".join(dict.fromkeys(_head(arrow.points) for arrow in some))
-            yield f'<path class="{name}" d="{heads}" fill="{BACK_COLOR if is_back else FLOW_COLOR}"/>'
-    yield "</g>"
-
-
-def _way(points: Sequence[Point]) -> str:
-    """Return a path through the corners, each rounded. It ends inside the arrow head, whose tip is the end."""
-    (x, y), *others = points
-    last, end = points[-2], points[-1]
-    others[-1] = _towards(end, last, HEAD_LENGTH - 2)
-    drawn = f"M{x} {y}"
-    for number, corner in enumerate(others[:-1]):
-        before, after = points[number], others[number + 1]
-        radius = min(CORNER, _distance(before, corner) // 2, _distance(corner, after) // 2)
-        x, y = _towards(corner, before, radius)
-        drawn += f"L{x} {y}"
-        x, y = _towards(corner, after, radius)
-        drawn += f"Q{corner[0]} {corner[1]} {x} {y}"
-    x, y = others[-1]
-    return f"{drawn}L{x} {y}"
-
-
-def _head(points: Sequence[Point]) -> str:
-    (x, y), last = points[-1], points[-2]
-    back_x, back_y = _towards((x, y), last, HEAD_LENGTH)
-    # Perpendicular to the line.
-    aside_x, aside_y = (HEAD_HALF, 0) if back_x == x else (0, HEAD_HALF)
-    return f"M{x} {y}L{back_x - aside_x} {back_y - aside_y}L{back_x + aside_x} {back_y + aside_y}Z"
-
-
-def _distance(one: Point, other: Point) -> int:
-    return abs(one[0] - other[0]) + abs(one[1] - other[1])
-
-
-def _towards(point: Point, other: Point, steps: int) -> Point:
-    """Return the point some steps from one point towards another; lines are horizontal or vertical."""
-    return tuple(here + max(-steps, min(steps, there - here)) for here, there in zip(point, other, strict=True))  # type: ignore[return-value]  # two coordinates

@@ -38,9 +38,14 @@ _CLUSTERS = frozenset({"ch", "ck", "ph", "th", "qu", "st", "sp"})
 SYLLABLE = 7
 
 
+def xml_text(text: str) -> str:
+    """Return the text without characters that XML does not allow."""
+    return _FORBIDDEN.sub(" ", text)
+
+
 def clean(text: str) -> str:
     """Return the text with uniform line breaks and without characters that XML does not allow."""
-    return _FORBIDDEN.sub(" ", _LINE_BREAKS.sub("\n", text))
+    return xml_text(_LINE_BREAKS.sub("\n", text))
 
 
 def width_of(text: str) -> int:
@@ -144,7 +149,8 @@ def _broken(word: str, width: int) -> list[str]:
 
 
 def _takes_hyphen(character: str) -> bool:
-    return character.isalpha() and unicodedata.east_asian_width(character) not in ("W", "F")
+    """Only scripts with capital letters hyphenate: Latin, Greek, Cyrillic, Armenian and the like."""
+    return character.upper() != character.lower()
 
 
 def _syllable(word: str, end: int) -> int:

@@ -6,7 +6,9 @@ implements NOT, so that plain comparisons stay plain and can use indexes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
@@ -24,24 +26,42 @@ FILLED = Filled()
 
 
 class FilterCompiler:
-    """Compiles filters for one reader: `sees_drafts` decides about the visible targets of references (D6)."""
+    """Compiles filters for one reader: `sees_drafts` and the `closed` types decide about the visible targets of
+    references (D6, D396)."""
 
-    def __init__(self, configuration: Configuration, zone: ZoneInfo, storage_address: str, sees_drafts: bool) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        zone: ZoneInfo,
+        storage_address: str,
+        sees_drafts: bool,
+        closed: Collection[str] = (),
+    ) -> None:
         self.configuration = configuration
         self.zone = zone
         self.sees_drafts = sees_drafts
+        self.closed = closed
+        self.for_few = False
         self.derived = DerivedAttributes(configuration, storage_address)
         self.versioned = self.derived.versioned
         self.unversioned = configuration.types.keys() - self.versioned
 
     def compile(self, expression: BoundExpression) -> Condition:
+        found = self.condition(expression)
+        if not found.ways:
+            return found
+        few = copy(self)
+        few.for_few = True
+        return replace(found, of_few=few.condition(expression))
+
+    def condition(self, expression: BoundExpression) -> Condition:
         match expression:
             case binding.BoundOr():
-                return any_of(self.compile(each) for each in expression.operands)
+                return any_of(self.condition(each) for each in expression.operands)
             case binding.BoundAnd():
-                return all_of(self.compile(each) for each in expression.operands)
+                return all_of(self.condition(each) for each in expression.operands)
             case binding.BoundNot():
-                return negation(self.compile(expression.operand))
+                return negation(self.condition(expression.operand))
             case binding.IsNull():
                 return negation(self.some(expression.values, FILLED, on_all_types=True))
             case binding.ValueTest():
@@ -105,8 +125,12 @@ class FilterCompiler:
         return self.on(types, exists("elements_reference r", where=found))
 
     def visible(self, column: str) -> Condition:
+        if self.sees_drafts:
+            return ALWAYS
         published = Condition(f"t.id = {column} AND t.published_id IS NOT NULL", ())
-        return ALWAYS if self.sees_drafts else exists("elements_element t", where=published)
+        if self.closed:
+            published = all_of([published, Condition("t.type_id <> ALL(%s::uuid[])", (sorted(self.closed),))])
+        return exists("elements_element t", where=published)
 
     def ever_released(self) -> Condition:
         """The release history refers to the element itself, once for each version that the reader can see."""
@@ -132,12 +156,16 @@ class FilterCompiler:
         rows = ", ".join("(a.stored -> %s::text)" for _ in cultures)
         source = f"(SELECT v.attributes -> %s::text AS stored OFFSET 0) AS a, LATERAL (VALUES {rows}) AS x(value)"
         found = exists(source, attribute.name, *cultures, where=probe.json("x.value"))
-        return self.on(types, *self.named(attribute.name, probe), found)
+        whole = self.on(types, *self.named(attribute.name, probe), found)
+        return whole.reached(probe.ways(in_name=attribute.name == NAME))
 
     def named(self, attribute: str, probe: Probe) -> list[Condition]:
-        """For names, an index finds the candidates without reading all versions."""
+        """For names, an index finds the candidates without reading all versions.
+
+        With ways of the search index (D407), it only helps if these lead to many versions.
+        """
         candidates = probe.folded("n.folded") if attribute == NAME else ALWAYS
-        if candidates == ALWAYS:
+        if candidates == ALWAYS or (self.for_few and probe.ways(in_name=True)):
             return []
         found = f"v.id IN (SELECT n.version_id FROM elements_versionname n WHERE {candidates.sql})"  # noqa: S608  constants
         return [Condition(found, candidates.parameters)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from elements.filters.clues import Way, best_ways, joint_way
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +15,13 @@ class Condition:
 
     sql: str
     parameters: tuple[Any, ...]
+    ways: tuple[Way, ...] = ()
+    """Ways of the search index to the matches, best first (D406)."""
+    of_few: Condition | None = None
+    """The same condition, to be tested on few versions that were found by one of the ways."""
+
+    def reached(self, ways: tuple[Way, ...]) -> Condition:
+        return self if self == NEVER else replace(self, ways=ways)
 
 
 ALWAYS = Condition("TRUE", ())
@@ -21,12 +30,16 @@ NEVER = Condition("FALSE", ())
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
     parts = [each for each in conditions if each != ALWAYS]
-    return NEVER if NEVER in parts else _joined(" AND ", parts, ALWAYS)
+    if NEVER in parts:
+        return NEVER
+    return _joined(" AND ", parts, ALWAYS, best_ways(way for each in parts for way in each.ways))
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
     parts = [each for each in conditions if each != NEVER]
-    return ALWAYS if ALWAYS in parts else _joined(" OR ", parts, NEVER)
+    if ALWAYS in parts:
+        return ALWAYS
+    return _joined(" OR ", parts, NEVER, joint_way([each.ways for each in parts]))
 
 
 def negation(condition: Condition) -> Condition:
@@ -43,8 +56,8 @@ def exists(rows: str, *parameters: Any, where: Condition) -> Condition:
     return Condition(f"EXISTS (SELECT FROM {rows} WHERE {where.sql})", (*parameters, *where.parameters))
 
 
-def _joined(joint: str, parts: list[Condition], none: Condition) -> Condition:
+def _joined(joint: str, parts: list[Condition], none: Condition, ways: tuple[Way, ...]) -> Condition:
     if len(parts) < 2:
         return parts[0] if parts else none
     parameters = tuple(value for each in parts for value in each.parameters)
-    return Condition(joint.join(f"({each.sql})" for each in parts), parameters)
+    return Condition(joint.join(f"({each.sql})" for each in parts), parameters, ways)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from elements.filters.binding import Compare, OneOf, Test, TextMatch, ValueKind
+from elements.filters.clues import Way, best_ways, clues_of
 from elements.filters.conditions import ALWAYS, NEVER, Condition, all_of, any_of, exists
 from elements.filters.local_time import SMALLEST, Span, instants_of, spans_before, spans_from
 from elements.filters.syntax import BLANKS, MOMENT, Operator, TextFunction, fold_case
@@ -26,6 +27,7 @@ SQL_OPERATORS = {Operator.EQ: "=", Operator.GT: ">", Operator.GE: ">=", Operator
 # Date-times on the wire, cut to microseconds and written in full, compare as texts in the order of time.
 MIDNIGHT = "0000-00-00T00:00:00.000000"
 MAX_REPLACED = 16
+STARTS, ENDS = TextFunction.STARTS_WITH, TextFunction.ENDS_WITH
 LIKE_SIGNS = re.compile(r"[%_\\]")
 
 ORDERS: Mapping[Operator, Callable[[Any, Any], bool]] = {
@@ -60,6 +62,9 @@ class Probe(Protocol):
     def folded(self, sql: str) -> Condition:
         """Return a necessary condition on such a value, folded and cut as in `VersionName`; an index can serve it."""
 
+    def ways(self, *, in_name: bool) -> tuple[Way, ...]:
+        """Return ways of the search index to such values (D406)."""
+
 
 class Filled:
     """Accepts values that exist and are not a blank text or an empty list (IsNull is the negation)."""
@@ -88,6 +93,9 @@ class Filled:
         return ALWAYS
 
     folded = within
+
+    def ways(self, *, in_name: bool) -> tuple[Way, ...]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,14 @@ class Passes:
             case ValueKind.TEXT, TextMatch(text=text) if text:
                 return _cut_match(sql, self.test)
         return ALWAYS
+
+    def ways(self, *, in_name: bool) -> tuple[Way, ...]:
+        match self.kind, self.test:
+            # Names have a better index for StartsWith.
+            case ValueKind.TEXT, TextMatch(function=function, text=text) if not (in_name and function is STARTS):
+                found = clues_of(text, begins=function is STARTS, ends=function is ENDS, in_name=in_name)
+                return best_ways(frozenset({each}) for each in found)
+        return ()
 
 
 def passes(test: Test, value: Any) -> bool:

@@ -8,8 +8,11 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from elements.models.elements import Element
+from facets.blueprint.private_content import USER_TYPE
 
-USER_TYPE, GROUP_TYPE = "user", "userGroup"
+__all__ = ["GROUP_TYPE", "USER_TYPE", "User", "UserGroup"]
+
+GROUP_TYPE = "userGroup"
 
 
 class OfType(models.Manager[Any]):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.safestring import SafeString
-
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import DEFAULT_LAYOUT, LayoutKey
 from elements.pages.visits import Visit
-from elements.presentation.diagrams import Way, read_direction, read_picture, ways
+from elements.presentation.diagrams import DiagramPicture, read_layout, read_picture
 from elements.presentation.labels import Named, Text
 from elements.reading.rows import VersionRow
 from repository_site.core.wording import GUID
@@ -18,7 +16,7 @@ from repository_site.core.wording import GUID
 @dataclass(frozen=True, slots=True)
 class Asked:
     shape: str = ""
-    direction: Direction = Direction.VERTICAL
+    layout: LayoutKey = DEFAULT_LAYOUT
 
 
 NOTHING_ASKED = Asked()
@@ -37,9 +35,8 @@ class ShapeLine:
 class DiagramPart:
     """`is_missing` says that the address selects a shape which is not in the diagram or not visible to the reader."""
 
-    picture: Callable[[], SafeString]
+    picture: DiagramPicture
     shapes: Sequence[ShapeLine]
-    ways: Sequence[Way]
     selected: ShapeLine | None
     is_missing: bool
 
@@ -49,14 +46,19 @@ def diagram_part(visit: Visit, row: VersionRow, shapes: Sequence[ShapeLine], ask
     shape = f"shape={selected.shape}&" if selected else ""
     page = visit.address(row)
     return DiagramPart(
-        read_picture(visit, row, asked.direction, selected.shape if selected else None),
+        read_picture(
+            visit,
+            row,
+            asked.layout,
+            selected.shape if selected else None,
+            lambda layout: f"{page}?{shape}layout={layout}#diagram",
+        ),
         shapes,
-        ways(asked.direction, lambda direction: f"{page}?{shape}layout={direction}#diagram"),
         selected,
         bool(asked.shape) and selected is None,
     )
 
 
 def read_asked(shape: str, layout: str) -> Asked:
-    """Ignore values that are not a GUID or a direction."""
-    return Asked(shape.lower() if GUID.fullmatch(shape) else "", read_direction(layout))
+    """Ignore values that are not a GUID or a layout."""
+    return Asked(shape.lower() if GUID.fullmatch(shape) else "", read_layout(layout))

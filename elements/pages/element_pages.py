@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -14,8 +15,10 @@ from elements import derived
 from elements.info import ShownIn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
+from elements.pages.uses import read_uses
 from elements.pages.visits import Visit
 from elements.presentation.labels import Badge, Fact, Kind, Named, Text, version_number
+from elements.presentation.stereotypes import KEY, read_stereotypes
 from elements.presentation.trees import tree_view
 from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
@@ -23,6 +26,7 @@ from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
+from elements.reading.former import Former
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.cycles import OPEN
@@ -30,6 +34,7 @@ from facets.blueprint.definitions import ElementType, Property
 
 CHILDREN_SHOWN = 50
 # Contexts that the page shows elsewhere: people beside the dates, and the release history as the table of versions.
+NOT_SHOWN = frozenset({NAME, KEY})
 IN_FACTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 STAMPS_WITH_CALLERS = (("relOn", "relBy"), ("changedOn", "changedBy"), ("createdOn", "createdBy"))
 
@@ -56,9 +61,12 @@ class VersionLine:
 
 @dataclass(frozen=True, slots=True)
 class Note:
+    """`compare` is the address of the comparison with the version to which the note leads."""
+
     text: str
-    address: str
-    link: str
+    address: str = ""
+    link: str = ""
+    compare: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,7 @@ class Material:
     owners: Mapping[str, VersionRow]
     """Versions whose diagrams show the element, by version id."""
     names: Mapping[str, ByCulture]
+    stereotype: str
 
     @cached_property
     def shapes(self) -> list[ShapeRow]:
@@ -113,19 +122,35 @@ def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_pag
     owners = rows.read_versions([each.version for each in drawn], with_attributes=False)
     named = {each.version for each in gathered.links.identities.values()} | owners.keys()
     names = read_version_names(named | {each.version for each in children})
-    return Material(row, gathered, flows, children, versions, drawn, owners, names)
+    stereotype = read_stereotypes(visit, [row.stereotype]).get(row.stereotype, "")
+    return Material(row, gathered, flows, children, versions, drawn, owners, names, stereotype)
 
 
 class ElementReaderPage:
-    def __init__(self, visit: Visit, row: VersionRow, child_page: int = 1, asked: Asked = NOTHING_ASKED) -> None:
+    """`office_address` is the page of the element in the back office, for visitors who work there. `former` is what the
+    address meant, if the visitor sees its successor instead (D411)."""
+
+    def __init__(
+        self,
+        visit: Visit,
+        row: VersionRow,
+        child_page: int = 1,
+        asked: Asked = NOTHING_ASKED,
+        *,
+        office_address: str = "",
+        former: Former | None = None,
+    ) -> None:
         self.visit = visit
         self.row = row
         self.child_page = child_page
         self.asked = asked
+        self.office_address = office_address
+        self.former = former
         view = visit.reader.addresses.detail_view(self.type)
         # Children and versions are read separately.
         self.assembler = Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
         self.material = read_material(visit, self.assembler, row, child_page)
+        self.uses = read_uses(visit, row, self.name)
         self.diagram = diagram_part(visit, row, self._shape_lines(), asked) if self.material.shapes else None
 
     @property
@@ -163,6 +188,11 @@ class ElementReaderPage:
     @property
     def address(self) -> str:
         return self.visit.address(self.row)
+
+    @property
+    def own_address(self) -> str:
+        """The address that a printed copy names."""
+        return self.address
 
     @property
     def facet_address(self) -> str:
@@ -211,11 +241,11 @@ class ElementReaderPage:
 
     @cached_property
     def attributes(self) -> list[ShownAttribute]:
-        """Stored attributes in the order of the view, without the name, which is the heading."""
+        """Stored attributes in the order of the view, without the name, which is the heading, and keys."""
         shown = (
             show_attribute(self.visit, property, self.values.get(key, {}))
             for key, property in self.properties.items()
-            if key != NAME and key not in DERIVED
+            if key not in NOT_SHOWN and key not in DERIVED
         )
         return [each for each in shown if each is not None]
 
@@ -255,6 +285,8 @@ class ElementReaderPage:
     def notes(self) -> list[Note]:
         """Hints from an older version to the current one and, for callers who see versions in process, between the
         released version and the one in process."""
+        if self.former is not None:
+            return [Note(self._instead_of(self.former))]
         if not self.type.is_versioned:
             return []
         sees_drafts = self.visit.reader.audience.sees_drafts
@@ -296,7 +328,21 @@ class ElementReaderPage:
 
     def _note(self, text: str, other: VersionRow) -> Note:
         link = _("Go to version %(number)s") % {"number": version_number(other.major, other.minor)}
-        return Note(text, self.visit.address(other), link)
+        pair = urlencode({"tab": "versions", "old": self.row.version, "new": other.version})
+        compare = f"{self.office_address}?{pair}" if self.office_address else ""
+        return Note(text, self.visit.address(other), link, compare)
+
+    def _instead_of(self, former: Former) -> str:
+        old = version_number(former.major, former.minor)
+        if not old:
+            return _("The link leads to a part of an earlier version. This page shows its replacement.")
+        text = _("The link leads to version %(old)s, which is not valid any more. This is version %(new)s.")
+        return text % {"old": old, "new": self.number}
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the id of the element leads here, too."""
+        return self.row.version == self._current(self.row)
 
     def _version_line(self, row: VersionRow) -> VersionLine:
         return VersionLine(
@@ -311,7 +357,7 @@ class ElementReaderPage:
 
     def _facts(self) -> Iterator[Fact]:
         if self.row.stereotype and derived.STEREOTYPE in self.properties:
-            yield Fact(self._label(derived.STEREOTYPE), self.row.stereotype)
+            yield Fact(self._label(derived.STEREOTYPE), self.material.stereotype)
         for stamp, context in STAMPS_WITH_CALLERS:
             moment = getattr(self.row, derived.STAMPS[stamp])
             by = self.material.gathered.links.related(self.row, [context] if context in self.properties else [])

@@ -17,7 +17,7 @@ from elements.pages.visits import Visit
 from elements.presentation.labels import Named
 from elements.reading import selection as selecting
 from elements.reading.names import read_version_names
-from elements.reading.rows import Audience, VersionRow
+from elements.reading.rows import VERSION_AND_ELEMENT, Audience, VersionRow
 from elements.reading.selection import Selection
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
@@ -79,9 +79,10 @@ def cursor_of(audience: Audience, version: str) -> NameCursor | None:
     if not GUID.fullmatch(version):
         return None
     # Only versions that the reader can see: the cursor of another version would reveal its name.
-    sql = f"""SELECT v.sort_name, v.id::text FROM elements_elementversion v
-        JOIN elements_element e ON e.id = v.element_id WHERE v.id = %s::uuid AND v.id = e.{audience.pointer}"""  # noqa: S608  constants of ours
-    return next((NameCursor(*row) for row in fetch(sql, [version])), None)
+    can_open = audience.opens("e")
+    sql = f"""SELECT v.sort_name, v.id::text FROM {VERSION_AND_ELEMENT}
+        WHERE v.id = %s::uuid AND v.id = e.{audience.pointer} AND {can_open.sql}"""  # noqa: S608  constants of ours
+    return next((NameCursor(*row) for row in fetch(sql, [version, *can_open.parameters])), None)
 
 
 def read_listing(visit: Visit, selection: Selection, after: str) -> Listing:

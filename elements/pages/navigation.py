@@ -71,7 +71,8 @@ class ReaderTree:
 def read_facets(visit: Visit) -> list[FacetEntry]:
     """Return the facets with elements that the reader can see, in their order."""
     filled = _filled_types(visit.reader.audience)
-    types = [type for row, type in visit.reader.types.items() if row in filled]
+    ids = visit.configuration.type_ids
+    types = [type for key, type in visit.configuration.types.items() if str(ids[key]) in filled]
     found = []
     for compiled in visit.configuration.facets.values():
         facet = compiled.facet

@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.views import defaults
 from django.views.decorators.http import require_safe
 
+from elements.appearance import read_appearance
+from elements.models import Appearance
+from elements.page_requests import reader_of, reader_of_self
+from elements.page_subscriptions import subscribing_of
+from elements.pages.appearance import look_of, menu_of
+from elements.pages.copying import copying_of_element, copying_of_facet
 from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementReaderPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
 from elements.pages.navigation import FacetEntry, languages, read_facets
-from elements.pages.search import Results, SearchQuery, search
-from elements.pages.visits import Visit, reader_page
-from elements.presentation.searching import clean_text
+from elements.pages.search import SearchPage, SearchQuery, suggestions
+from elements.pages.start_page import StartPage
+from elements.pages.uses import UsesPage, uses_address
+from elements.pages.visits import Visit, admitted_reader, reader_page, visitor_culture
+from elements.people.subscriptions import can_subscribe
+from elements.presentation.values import show_day
+from elements.reading.former import Former, find_former
+from elements.reading.referrers import context_names
 from elements.reading.rows import VersionRow, find_version
 from facets.configuration import configuration_of
 from repository_site.core.problems import NotFound
-from repository_site.core.wording import GUID
+from repository_site.core.search_options import TEMPLATE
+from repository_site.core.wording import GUID, clean_text
 from storage.back_office.sites import works_in_office
 from storage.localisation.culture_names import interface_language, language_tag, writing
-from storage.localisation.cultures import preferred_culture
-from storage.pages import ReadPage, caller_of, in_scope, storage_of
+from storage.pages import ReadPage, caller_of, in_scope, page_caller, storage_of
+from storage.tenancy.addresses import public_base
 
-# Larger page numbers of children are reduced to this one.
+# Larger page numbers are reduced to this one.
 MAX_PAGE = 100_000
 
 
@@ -39,16 +52,16 @@ def start(request: HttpRequest) -> HttpResponse:
     """Redirect `appUrl` to the data culture that fits the account, else the browser."""
     caller_of(request)
     cultures = configuration_of(storage_of(request)).cultures
-    accepted = request.headers.get("Accept-Language", "")
-    preferred = f"{getattr(request.user, 'language', '') or ''},{accepted}".strip(",")
-    response = redirect("reader:storage", lcid=preferred_culture(preferred, cultures.data, cultures.default))
+    response = redirect("reader:storage", lcid=visitor_culture(request, cultures))
     response["Vary"] = "Accept-Language, Cookie"
     return response
 
 
 @reader_page
 def storage_page(request: HttpRequest, visit: Visit) -> HttpResponse:
-    return _render(request, visit, "pages/storage.html", {}, read_facets(visit))
+    facets, found = read_facets(visit), read_appearance()
+    page = StartPage(visit, menu_of(visit, facets, found))
+    return _render(request, visit, "pages/storage.html", {"page": page}, facets, found)
 
 
 @reader_page
@@ -60,55 +73,132 @@ def facet_page(request: HttpRequest, visit: Visit, facet: str) -> HttpResponseBa
     facets = read_facets(visit)
     given = request.GET
     query = FacetQuery(
-        is_list=given.get("as") == "list",
+        is_list=given.get("as") == "list" or bool(given.get("filter")),
         type=given.get("type", ""),
         prefix=clean_text(given.get("begins", "")),
         after=given.get("after", ""),
         opened=_find(visit, given.get("open", "")),
+        view=compiled.view(given["view"]).view.name if given.get("view") else "",
+        filter=given.get("filter", ""),
     )
     types = [type for entry in facets if entry.name == name for type in entry.types]
     page = FacetPage(visit, compiled, types, query)
-    return _render(request, visit, "pages/facet.html", {"page": page, "current": name}, facets)
+    context = {"page": page, "current": name, "copying": copying_of_facet(request, page)}
+    return _render(request, visit, "pages/facet.html", context, facets)
 
 
 @reader_page
 def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) -> HttpResponseBase:
     visit.configuration.facet(facet)
-    row = _find(visit, identity)
-    if row is None:
+    row, former = _found(visit, identity)
+    if row is None and former is None:
         raise NotFound(_("This element does not exist."))
+    if row is None:
+        return _missing(request, visit, 410)
     own = visit.reader.types[row.type].facet
     if own != facet:
         # The address names another facet: redirect to the page of the element.
         return redirect(_with_query(request, f"{visit.facet_address(own)}{identity}"))
     given = request.GET
     asked = read_asked(given.get("shape", ""), given.get("layout", ""))
-    page = ElementReaderPage(visit, row, _number(given.get("children", "")), asked)
+    own_visit = Visit(reader_of_self(request, visit.reader, row), visit.lcid)
     edits = works_in_office(caller_of(request))
-    edit_address = reverse("admin:elements_element_change", args=[row.element]) if edits else ""
-    context = {"page": page, "current": own, "edit_address": edit_address}
+    office = reverse("admin:elements_element_change", args=[row.element]) if edits else ""
+    children = _number(given.get("children", ""))
+    page = ElementReaderPage(own_visit, row, children, asked, office_address=office, former=former)
+    context = {
+        "page": page,
+        "current": own,
+        "edit_address": office,
+        "subscribing": subscribing_of(request, row.element),
+        "copying": copying_of_element(request, page),
+    }
     return _render(request, visit, "pages/element.html", context, read_facets(visit))
 
 
 @reader_page
+def uses_page(request: HttpRequest, visit: Visit, facet: str, identity: str) -> HttpResponseBase:
+    visit.configuration.facet(facet)
+    row, _former = _found(visit, identity)
+    if row is None:
+        raise NotFound(_("This element does not exist."))
+    own = visit.reader.types[row.type].facet
+    if own != facet:
+        return redirect(_with_query(request, uses_address(visit, row)))
+    given = request.GET
+    context = given.get("context", "")
+    if context and context not in context_names(visit.configuration):
+        raise NotFound(_("This related context does not exist."))
+    page = UsesPage(visit, row, context, _number(given.get("page", "")))
+    return _render(request, visit, "pages/uses_page.html", {"page": page, "current": own}, read_facets(visit))
+
+
+@reader_page
 def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
-    text = clean_text(request.GET.get("q", ""))
+    given = request.GET
+    text = clean_text(given.get("q", ""))
     if (found := _find(visit, text)) is not None:
         return redirect(visit.address(found))
-    named = request.GET.get("facet", "")
-    query = SearchQuery(
-        text, visit.configuration.facet(named).facet.name if named else "", request.GET.get("after", "")
+    facet, type = given.get("facet", ""), given.get("type", "")
+    if type and type not in visit.configuration.types:
+        raise NotFound(_("This type does not exist."))
+    name = visit.configuration.facet(facet).facet.name if facet else ""
+    query = SearchQuery(text, name, type, clean_text(given.get("state", "")), _number(given.get("page", "")))
+    return _render(
+        request, visit, "pages/search.html", {"page": SearchPage(visit, query), "query": query}, read_facets(visit)
     )
-    results = search(visit, storage_of(request), query) if text else Results([])
-    given = {"q": text, "facet": query.facet, "after": results.next}
-    following = urlencode({name: value for name, value in given.items() if value}) if results.next else ""
-    context = {"query": query, "results": results, "following": following}
-    return _render(request, visit, "pages/search.html", context, read_facets(visit))
+
+
+@reader_page
+def suggestions_view(request: HttpRequest, visit: Visit) -> HttpResponseBase:
+    """Return the options of the search box, as `search_box.js` shows them."""
+    return ReadPage(request, TEMPLATE, {"options": suggestions(visit, clean_text(request.GET.get("q", "")))})
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Show readers of the storage a page with header, menu and search, and others a plain one (D412)."""
+    is_office = request.path_info.startswith("/admin/")
+    if is_office or request.method not in ("GET", "HEAD") or page_caller(request) is None:
+        return defaults.page_not_found(request, exception)
+    return _not_found(request)
+
+
+def _show_not_found(request: HttpRequest) -> HttpResponse:
+    # A view has counted its visit already.
+    reader = admitted_reader(request) if request.resolver_match is None else reader_of(request)
+    cultures = reader.configuration.cultures
+    named = request.path_info.split("/")[1]
+    lcid = next((each for each in cultures.data if str(each) == named), None)
+    visit = Visit(reader, visitor_culture(request, cultures) if lcid is None else lcid)
+    with translation.override(interface_language(visit.lcid)):
+        response = _missing(request, visit, 404, {} if lcid else {"languages": []}).render()
+    response["Content-Language"] = language_tag(visit.lcid) or interface_language(visit.lcid)
+    return response
+
+
+_not_found = in_scope(_show_not_found, snapshot=True)
+
+
+def _missing(request: HttpRequest, visit: Visit, status: int, context: dict[str, Any] | None = None) -> ReadPage:
+    """Return the page of an address that leads nowhere: 410 if readers could see something there once, else 404."""
+    shown = {"is_gone": status == 410, **(context or {})}
+    page = _render(request, visit, "pages/missing.html", shown, read_facets(visit))
+    page.status_code = status
+    return page
 
 
 def _find(visit: Visit, identity: str) -> VersionRow | None:
     """Return the version that an id addresses for this reader (D6)."""
     return find_version(visit.reader.audience, identity) if GUID.fullmatch(identity) else None
+
+
+def _found(visit: Visit, identity: str) -> tuple[VersionRow | None, Former | None]:
+    """Return the version that an id addresses, or else what was published with this id and what replaces it (D411)."""
+    row = _find(visit, identity)
+    if row is not None or not GUID.fullmatch(identity):
+        return row, None
+    former = find_former(visit.reader, identity)
+    return _find(visit, former.successor or "") if former else None, former
 
 
 def _number(text: str) -> int:
@@ -121,21 +211,30 @@ def _with_query(request: HttpRequest, address: str) -> str:
 
 
 def _render(
-    request: HttpRequest, visit: Visit, template: str, context: dict[str, Any], facets: list[FacetEntry]
-) -> HttpResponse:
-    storage = storage_of(request)
+    request: HttpRequest,
+    visit: Visit,
+    template: str,
+    context: dict[str, Any],
+    facets: list[FacetEntry],
+    appearance: Appearance | None = None,
+) -> ReadPage:
+    found = appearance or read_appearance()
+    look = look_of(visit, storage_of(request), found)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)
     frame = {
         "visit": visit,
-        "storage": storage,
-        "storage_title": storage.title or str(storage),
-        "facets": facets,
+        "look": look,
+        "storage_title": look.title,
+        "facets": menu_of(visit, facets, found),
         "languages": languages(request, visit),
         "lang": tag,
         "dir": writing(visit.lcid).text_direction,
         # Language of the interface texts, if it is not the language of the page.
         "own": "" if tag.partition("-")[0] == own else format_html(' lang="{}"', own),
+        "is_member": can_subscribe(caller_of(request)),
         "works_in_office": works_in_office(caller_of(request)),
         "place": request.get_full_path(),
+        "printed_on": show_day(visit.lcid, timezone.localdate()),
+        "printed_address": public_base(request) + getattr(context.get("page"), "own_address", request.get_full_path()),
     }
     return ReadPage(request, template, frame | context)

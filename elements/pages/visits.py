@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix
 from django.utils import translation
@@ -15,11 +15,13 @@ from django.views.decorators.http import require_safe
 from elements import derived
 from elements.page_requests import reader_of
 from elements.presentation.labels import Labels
+from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Identity, VersionRow
 from facets.rendering import segment
 from repository_site.core.problems import NotFound, Unauthenticated
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.localisation.culture_names import interface_language, language_tag
+from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.pages import View, caller_of, in_scope, page_caller
 
 ReaderView = Callable[..., HttpResponseBase]
@@ -49,6 +51,22 @@ class Visit(Labels):
         return derived.page_prefix(self.storage_path, self.lcid, type.facet) + of.version
 
 
+def visitor_culture(request: HttpRequest, cultures: CultureSet) -> int:
+    """Return the data culture that fits the account, else the browser."""
+    accepted = request.headers.get("Accept-Language", "")
+    preferred = f"{getattr(request.user, 'language', '') or ''},{accepted}".strip(",")
+    return preferred_culture(preferred, cultures.data, cultures.default)
+
+
+def admitted_reader(request: HttpRequest) -> Reader:
+    """Return the reader of a visitor who may read, and count the visit."""
+    if page_caller(request) is None:
+        throttle_address(request)
+        raise Unauthenticated("Sign in to see this page.")
+    throttle_caller(caller_of(request))
+    return reader_of(request)
+
+
 def reader_page(view: ReaderView) -> View:
     """Wrap a reader page: check that the visitor may read, and render it from one snapshot.
 
@@ -56,14 +74,14 @@ def reader_page(view: ReaderView) -> View:
     """
 
     def visited(request: HttpRequest, lcid: int, **names: Any) -> HttpResponseBase:
-        if page_caller(request) is None:
-            throttle_address(request)
-            raise Unauthenticated("Sign in to see this page.")
-        throttle_caller(caller_of(request))
-        reader = reader_of(request)
-        if lcid not in reader.configuration.cultures.data:
-            raise NotFound(translation.gettext("There is no such page."))
-        return view(request, Visit(reader, lcid), **names)
+        reader = admitted_reader(request)
+        try:
+            if lcid not in reader.configuration.cultures.data:
+                raise NotFound(translation.gettext("There is no such page."))
+            return view(request, Visit(reader, lcid), **names)
+        except NotFound as problem:
+            # `views.page_not_found` shows it, as it does for addresses without a view (D412).
+            raise Http404(problem.message) from problem
 
     scoped = in_scope(visited, snapshot=True)
 

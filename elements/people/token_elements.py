@@ -13,11 +13,12 @@ from elements.reading.rows import VersionRow
 from elements.related_contexts import TOKEN_TYPE
 from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
-from elements.writing.history import Action, Author, HistoryEntry, record
+from elements.writing.authors import Author
+from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.stored import lock_elements
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
-from facets.configuration import configuration_of
+from facets.configuration import Configuration, configuration_of
 from repository_site.core.rest.rendering import to_json
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import ApiToken, Storage
@@ -27,26 +28,30 @@ from storage.tenancy.scope import tenant_scope
 def mirror_token(storage: Storage, token: ApiToken) -> None:
     """Create or update the element of a token, which has the token's id. Does nothing in a storage without that
     type."""
-    # Read the current row: the configuration may have changed since the storage was read.
-    configuration = configuration_of(Storage.objects.get(pk=storage.pk))
-    type = configuration.types.get(TOKEN_TYPE)
-    if type is None or type.is_versioned:
-        return
+    # The configuration may have changed since the storage was read. The scope reads the revision into a new object.
+    current = Storage(id=storage.id)
+    with tenant_scope(current):
+        configuration = configuration_of(current)
+        type = configuration.types.get(TOKEN_TYPE)
+        if type is not None and not type.is_versioned:
+            _write(token, type, configuration)
+
+
+def _write(token: ApiToken, type: ElementType, configuration: Configuration) -> None:
     element, now = str(token.id), timezone.now()
     attributes = _attributes(token, type, [str(lcid) for lcid in configuration.cultures.data])
     until = token.revoked_on or token.valid_until
     content = ("", to_json(attributes).decode(), sort_name(attributes, str(configuration.cultures.default)))
-    with tenant_scope(storage):
-        row = lock_elements({element}, ()).versions.get(element)
-        if row is not None:
-            _renew(row, attributes, token, until, str(configuration.cultures.default))
-        else:
-            type_id = str(configuration.type_ids[TOKEN_TYPE])
-            # No published version: only callers who see drafts see which programs have access (D206).
-            statements.insert_elements([(element, element, type_id, None, 0, element, None)])
-            state = ("", Category.STATIC.value, None, None)
-            new = (element, element, *state, *content, token.valid_from, until, now, None)
-            statements.insert_versions([new])
+    row = lock_elements({element}, ()).versions.get(element)
+    if row is not None:
+        _renew(row, attributes, token, until, str(configuration.cultures.default))
+    else:
+        type_id = str(configuration.type_ids[TOKEN_TYPE])
+        # No published version: only callers who see drafts see which programs have access (D206).
+        statements.insert_elements([(element, element, type_id, None, 0, element, None)])
+        state = ("", Category.STATIC.value, None, None)
+        new = (element, element, *state, *content, token.valid_from, until, now, None)
+        statements.insert_versions([new])
 
 
 def _renew(
@@ -57,10 +62,10 @@ def _renew(
     after = before | mirrored
     author = Author(None, f"token:{token.id}", "")
     content = (row.stereotype, to_json(after).decode(), sort_name(after, culture))
-    statements.update_versions([(row.version, *content, token.valid_from, until, author.now, None)])
+    update = statements.update_of_versions([(row.version, *content, token.valid_from, until, author.now, None)])
     changed = {name for name in mirrored if before.get(name) != mirrored[name]}
     old, new = ({"attributes": {name: held.get(name) for name in sorted(changed)}} for held in (before, after))
-    record(author, [HistoryEntry(row.element, row.version, Action.UPDATED, old, new)])
+    record(author, [HistoryEntry(row.element, row.version, Action.UPDATED, old, new)], update)
 
 
 def _attributes(token: ApiToken, type: ElementType, cultures: list[str]) -> dict[str, dict[str, Any]]:

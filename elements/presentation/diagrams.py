@@ -1,18 +1,21 @@
-"""The diagram of a version as a picture whose shapes are links, and the directions in which it can be drawn."""
+"""The diagram of a version as a picture whose shapes are links, its layouts, and the file to download."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import DEFAULT_LAYOUT, LayoutKey
 from elements.presentation.labels import Labels
-from elements.reading.pictures import draw_diagram, read_drawn_shapes
+from elements.reading.pictures import draw_diagram, name_of, read_drawn_shapes
 from elements.reading.rows import VersionRow
+
+LONGEST_FILE_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,26 +25,52 @@ class Way:
     is_current: bool
 
 
-def read_direction(given: str) -> Direction:
-    return next((each for each in Direction if each == given.lower()), Direction.VERTICAL)
+@dataclass(frozen=True, slots=True)
+class DiagramPicture:
+    """A picture that can be zoomed, with the layouts to choose from and the address of the SVG file."""
+
+    drawn: Callable[[], SafeString]
+    file_name: str
+    """Name of downloaded files, without the ending."""
+    ways: Sequence[Way] = ()
+    file: str = ""
+
+
+def read_layout(given: str) -> LayoutKey:
+    return next((each for each in LayoutKey if each.casefold() == given.casefold()), DEFAULT_LAYOUT)
 
 
 def read_picture(
-    labels: Labels, row: VersionRow, direction: Direction, selected: str | None
-) -> Callable[[], SafeString]:
-    """Read a diagram, and return the function that draws it."""
-    drawn = read_drawn_shapes(labels.reader, row)
+    labels: Labels, row: VersionRow, layout: LayoutKey, selected: str | None, address: Callable[[LayoutKey], str]
+) -> DiagramPicture:
+    """Read a diagram. It is drawn when the page is rendered; `address` returns the page with another layout."""
+    drawn = read_drawn_shapes(labels.reader, row, layout)
 
     @cache
     def picture() -> SafeString:
         found = draw_diagram(
-            labels.reader, row, drawn, labels.lcid, direction, link=labels.address, selected=selected, with_style=False
+            labels.reader, row, drawn, labels.lcid, layout, link=labels.address, selected=selected, with_style=False
         )
         return mark_safe(found)  # noqa: S308  drawn by us, with every text escaped
 
-    return picture
+    storage = labels.reader.storage_address
+    file = f"{storage}/_api/rest/diagram/{row.version}/render/{labels.lcid}/{layout.value}"
+    return DiagramPicture(picture, file_name(name_of(labels.reader, row, labels.lcid)), _ways(layout, address), file)
 
 
-def ways(shown: Direction, address: Callable[[Direction], str]) -> list[Way]:
-    texts = {Direction.VERTICAL: _("Top to bottom"), Direction.HORIZONTAL: _("Left to right")}
-    return [Way(text, address(direction), direction is shown) for direction, text in texts.items()]
+def file_name(name: str) -> str:
+    """Return a name that every file system accepts."""
+    return "-".join(re.findall(r"\w+", name))[:LONGEST_FILE_NAME] or "diagram"
+
+
+def _ways(shown: LayoutKey, address: Callable[[LayoutKey], str]) -> list[Way]:
+    texts = {
+        LayoutKey.DETAILED: _("Detailed"),
+        LayoutKey.VERTICAL: _("Top to bottom"),
+        LayoutKey.HORIZONTAL: _("Left to right"),
+        LayoutKey.VERTICAL_SWIMLANE: _("Lanes side by side"),
+        LayoutKey.HORIZONTAL_SWIMLANE: _("Lanes below each other"),
+        LayoutKey.GRAPHIC: _("As drawn"),
+        LayoutKey.PROCESS_MATRIX: _("Matrix"),
+    }
+    return [Way(text, address(layout), layout is shown) for layout, text in texts.items()]

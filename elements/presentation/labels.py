@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from facets.configuration import Configuration
 from facets.rendering import display_names, other_texts
 from storage.localisation.culture_names import language_tag
 
+CAMEL_CASE = re.compile(r"[a-z]+[0-9]*(?:[A-Z][A-Za-z0-9]*)+")
 # Characters of a name in a link.
 LONGEST_LINK = 300
 
@@ -64,7 +66,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An element, or one of its versions, as pages name it and link to it."""
+    """An element, or one of its versions, as pages name it and link to it. The address is empty if the reader sees
+    nothing but the name (D206)."""
 
     element: str
     version: str
@@ -89,6 +92,14 @@ class Fact:
     links: Sequence[Named] = ()
 
 
+def key_words(key: str) -> str:
+    """Return the words of a key without a title: `readyForRelease` is shown as "Ready for release" (D420)."""
+    if not CAMEL_CASE.fullmatch(key):
+        return key
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", key).split()
+    return " ".join([words[0].capitalize(), *(each if each.isupper() else each.lower() for each in words[1:])])
+
+
 def version_number(major: int | None, minor: int | None) -> str:
     return "" if major is None else f"{major}.{minor}"
 
@@ -109,7 +120,7 @@ class Labels:
         raise NotImplementedError
 
     def text(self, texts: Texts, fallback: str) -> str:
-        return display_names(texts, self.configuration.cultures, fallback)[self.lcid]
+        return display_names(texts, self.configuration.cultures, key_words(fallback))[self.lcid]
 
     def help(self, property: Property) -> str:
         cultures = self.configuration.cultures
@@ -134,13 +145,13 @@ class Labels:
 
     def state(self, type: ElementType, state: str) -> str:
         badge = self._badges.get((type.key, state))
-        return badge.text if badge else state
+        return badge.text if badge else key_words(state)
 
     def badge(self, type: ElementType, state: str) -> Badge | None:
         """Return None for types without versions, whose state tells nothing."""
         if not type.is_versioned or not state:
             return None
-        return self._badges.get((type.key, state)) or Badge(state, Category.STATIC)
+        return self._badges.get((type.key, state)) or Badge(key_words(state), Category.STATIC)
 
     def chosen(self, values: ByCulture) -> Text:
         """Return the value of the culture or its fallback; empty if there is none."""
@@ -156,7 +167,8 @@ class Labels:
     def link(self, to: Identity | VersionRow, names: ByCulture) -> Named:
         type = self.reader.types[to.type]
         badge = self.badge(type, to.state)
-        return Named(to.element, to.version, self.address(to), self.name(names).for_link, type, self.kind(type), badge)
+        address = "" if to.type in self.reader.audience.closed else self.address(to)
+        return Named(to.element, to.version, address, self.name(names).for_link, type, self.kind(type), badge)
 
     def links(self, targets: Iterable[Identity | VersionRow], names: Mapping[str, ByCulture]) -> list[Named]:
         return [self.link(target, names.get(target.version, {})) for target in targets]
@@ -169,10 +181,10 @@ class Labels:
 
     @cached_property
     def _kinds(self) -> Mapping[str, Kind]:
-        types = self.configuration.types
+        types = self.configuration.types_by_id.values()
         return self.configuration.keep(
             ("kinds", self.lcid),
-            lambda: {key: Kind(self.text(each.display_names, key), each.color) for key, each in types.items()},
+            lambda: {each.key: Kind(self.text(each.display_names, each.key), each.color) for each in types},
         )
 
     @cached_property

@@ -66,6 +66,10 @@ class Tree:
     def roots(self) -> Selection:
         return selecting.roots_of_types(self.audience, self.root_types)
 
+    def children_of(self, parents: Sequence[Identity]) -> list[Identity]:
+        below = _read_below(self.audience, [each.element for each in parents], self.types, self.siblings)
+        return [each for parent in parents for each in below.get(parent.element, ())]
+
     def grow(
         self,
         roots: Sequence[Identity],

@@ -15,12 +15,11 @@ from django.utils.translation import gettext as _
 
 from elements.presentation.labels import Labels
 from elements.reading.names import choose
-from elements.values.html import XML_DECLARATION
 from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
+from elements.values.markup_text import markup_text
 from elements.writing.writers import NO_END
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Property
-from repository_site.core.rest.rendering import to_json
 from storage.localisation.culture_names import language_names, language_tag, writing
 from storage.localisation.cultures import INVARIANT_CULTURE
 
@@ -87,23 +86,17 @@ def show_value(labels: Labels, attribute: Attribute, value: Any) -> Value:
 
 
 def plain_value(labels: Labels, attribute: Attribute, value: Any) -> str:
-    """Return the exact value as one text, for comparisons; empty if there is none."""
+    """Return the value as people read it, as one text, for comparisons; empty if there is none (D420)."""
     if value is None:
         return ""
-    match attribute.data_type:
-        case DataType.HTML:
-            return _source(value)
-        case DataType.SELECTION_VALUE:
-            return _selected(labels, attribute, value)
-        case DataType.MULTI_SELECTION_VALUE:
-            return ", ".join(_all_selected(labels, attribute, value))
-        case DataType.BOOLEAN:
-            return _truth(value)
-        case DataType.DATE_TIME:
-            return str(value).replace("T", " ")
-        case DataType.FILES if isinstance(value, list):
-            return "\n".join(to_json(each).decode() for each in value)
-    return str(value)
+    if attribute.data_type is DataType.HTML:
+        return markup_text(str(value))
+    shown = show_value(labels, attribute, value)
+    if shown.form is Form.ITEMS:
+        return ", ".join(shown.content)
+    if shown.form is Form.FILES:
+        return "\n".join(_file_text(each) for each in shown.content)
+    return str(shown.content)
 
 
 def show_day(lcid: int, day: date) -> str:
@@ -141,10 +134,12 @@ def _shown(labels: Labels, attribute: Attribute, value: Any) -> Value:
         case DataType.INTEGER | DataType.DECIMAL:
             exact = Decimal(str(value))
             return Value(Form.TEXT, format_decimal(exact, locale=writing(labels.lcid), decimal_quantization=False))
-        case DataType.DATE:
-            return Value(Form.TEXT, show_day(labels.lcid, datetime.fromisoformat(value).date()))
-        case DataType.DATE_TIME:
-            return Value(Form.TEXT, show_moment(labels.lcid, datetime.fromisoformat(value)))
+        case DataType.DATE | DataType.DATE_TIME:
+            moment = datetime.fromisoformat(value)
+            if is_no_end(moment):
+                return Value(Form.TEXT, _("no end"))
+            is_day = attribute.data_type is DataType.DATE
+            return Value(Form.TEXT, show_day(labels.lcid, moment) if is_day else show_moment(labels.lcid, moment))
         case DataType.URL:
             return Value(Form.ADDRESS if is_followed(value, LINKED_SCHEMES) else Form.TEXT, value.strip())
         case DataType.FILES:
@@ -174,8 +169,5 @@ def _file(given: Mapping[str, Any]) -> File:
     return File(title, address if is_open else "", type, is_open and type.lower().startswith("image/"))
 
 
-def _source(value: Any) -> str:
-    """The source without its XML declaration: markup that looks the same can still differ."""
-    text = str(value)
-    declaration = XML_DECLARATION.match(text)
-    return text[declaration.end() :] if declaration else text
+def _file_text(file: File) -> str:
+    return f"{file.title} ({file.address})" if file.address and file.address != file.title else file.title

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Wire
 from elements.reading.assembly.projection import CHILDREN, CONTENT, RELATED, VERSIONS
-from elements.reading.bounds import Slices, TooHeavy, check_response, halved, most_text
+from elements.reading.bounds import Slices, TooHeavy, halved, most_text
 from elements.reading.rows import VersionRow
+from repository_site.core.fairness.large_lists import LARGE, large_lists
 from repository_site.core.rest.rendering import counted_parts, to_json
 
 # Parts of an element that can contain slices.
@@ -44,7 +47,14 @@ class ElementBatches:
 
     def written(self, name: str, versions: Sequence[str]) -> bytes:
         """Return the list as JSON, or raise TooHeavy if it is larger than a response may be."""
-        return whole_list(name, (each for batch in halved(versions, self.read) for each in batch))
+
+        def read(few: Sequence[str]) -> Iterator[Wire]:
+            if len(few) < len(versions):
+                # All together were too heavy.
+                large_lists.claim()
+            return self.read(few)
+
+        return whole_list(name, lambda: (each for batch in halved(versions, read) for each in batch))
 
     def pieces(self, versions: Sequence[str], most: int) -> Iterator[Iterator[bytes]]:
         """Return the JSON of each element in pieces, with `most` elements in a batch."""
@@ -75,19 +85,28 @@ class ElementBatches:
                 self.after_reading()
 
 
-def whole_list(name: str, elements: Iterator[Wire]) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    for each in elements:
-        parts.append(to_json(each))
-        size += len(parts[-1]) + 1
-        check_response(size)
-    return counted_parts(name, parts)
+def whole_list(name: str, read: Callable[[], Iterator[Wire]]) -> bytes:
+    """Return elements as JSON, or raise TooHeavy. One thread at a time writes a large list (D301)."""
+
+    def write() -> bytes:
+        parts: list[bytes] = []
+        size, most = 0, settings.RESPONSE_BYTES
+        for each in read():
+            part = to_json(each)
+            parts.append(part)
+            size += len(part) + 1
+            if size > LARGE:
+                large_lists.claim()
+            if size > most:
+                raise TooHeavy
+        return counted_parts(name, parts)
+
+    return large_lists.write(write)
 
 
 def write_rows(assembler: Assembler, name: str, found: Sequence[VersionRow]) -> bytes:
     """Return the list of rows that are already read as JSON, or raise TooHeavy."""
-    return whole_list(name, (each for batch in halved(found, assembler.iterate) for each in batch))
+    return whole_list(name, lambda: (each for batch in halved(found, assembler.iterate) for each in batch))
 
 
 def _divided(value: Any, depth: int = 0) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from elements import derived
@@ -11,7 +12,8 @@ from elements.reading.assembly.attributes import AttributeWriter
 from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Projection, Wanted, project
 from elements.reading.bounds import most_text
-from elements.reading.rows import ShapeRow, VersionRow
+from elements.reading.drawings import DrawnLane, DrawnShape, read_diagram
+from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.configuration import Configuration
 
 NAME = "name"
@@ -41,6 +43,32 @@ class ContentAssembler(Assembler):
             found.append(self._shape(shape, row, owner, before, links, names))
         return found
 
+    def detailed(self, owner: VersionRow) -> tuple[list[Wire], list[Wire]]:
+        """Return the shapes with everything that was drawn of them (D274), and the lanes of the diagram."""
+        found, diagram = self.shapes(owner), read_diagram(owner.version)
+        shapes = {each.shape: each for each in diagram.shapes}
+        labels = {(each.shape, each.predecessor): each.label for each in diagram.flows}
+        visible = {each["properties"]["shapeId"] for each in found}
+        for each in found:
+            properties = each["properties"]
+            shape = shapes[properties["shapeId"]]
+            properties |= _details(shape, visible)
+            for before in properties["predecessors"]:
+                if label := labels[shape.shape, before["properties"]["shapeId"]]:
+                    before["properties"]["label"] = label
+        identities = self.reader.identities.read({each.element for each in diagram.lanes if each.element})
+        return found, [self._lane(each, identities) for each in diagram.lanes]
+
+    def _lane(self, lane: DrawnLane, identities: Mapping[str, Identity]) -> Wire:
+        found: Wire = {"id": lane.lane, "name": lane.name, "isPool": lane.is_pool}
+        if lane.element and lane.element in identities:
+            found["element"] = self.reference(identities[lane.element])
+        if lane.parent:
+            found["parent"] = lane.parent
+        if lane.bounds:
+            found["bounds"] = lane.bounds.wire()
+        return found
+
     def _shape(
         self,
         shape: ShapeRow,
@@ -58,6 +86,17 @@ class ContentAssembler(Assembler):
         found[ATTRIBUTES] = attributes
         add_part(found, RELATED, self.references(links.related(row, self.contexts_of(row)), {}))
         return found
+
+
+def _details(shape: DrawnShape, visible: Collection[str]) -> Wire:
+    """Return what was drawn of a shape. Links to shapes that the caller cannot see are missing."""
+    links = {
+        "lane": shape.lane,
+        "container": shape.container if shape.container in visible else None,
+        "attachedTo": shape.host if shape.host in visible else None,
+    }
+    found: Wire = {"bounds": shape.bounds.wire()} if shape.bounds else {}
+    return found | {name: link for name, link in links.items() if link}
 
 
 def content_wanted() -> Wanted:

@@ -15,7 +15,8 @@ from typing import Generic, TypeVar
 
 from elements.reading import selection as selecting
 from elements.reading.selection import Milestone, Selection
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask
 
 T = TypeVar("T")
 # Number of elements between two milestones; skipping so many costs little compared with reading a page.
@@ -50,6 +51,10 @@ _milestones: Kept[tuple[Milestone, ...]] = Kept(100)
 
 
 def content_state() -> str:
+    return ask(content_state_of_scope())
+
+
+def content_state_of_scope() -> Question[str]:
     """Return the state of the scope's storage; empty until the first change after marks were introduced.
 
     A transaction that reads the state and then changes content adds another mark, because the one it read counts as
@@ -57,8 +62,12 @@ def content_state() -> str:
     """
     sql = """SELECT string_agg(id::text, ' ' ORDER BY id), current_setting('repository.storage'),
         set_config('repository.marked', '', true) FROM elements_contentmark"""
-    [(marks, storage, _)] = look_up(sql)
-    return f"{storage} {marks}" if marks else ""
+
+    def understand(rows: list[Row]) -> str:
+        [(marks, storage, _)] = rows
+        return f"{storage} {marks}" if marks else ""
+
+    return Question(sql, (), understand)
 
 
 def total_of(selection: Selection, state: str) -> int:

@@ -22,34 +22,42 @@ SQL = """WITH page AS MATERIALIZED (SELECT c.* FROM elements_elementchange c WHE
     FROM page p CROSS JOIN LATERAL (SELECT x.before, x.after, octet_length(x.before) + octet_length(x.after) AS size
         FROM (SELECT p.before::text AS before, p.after::text AS after OFFSET 0) x OFFSET 0) t
     ORDER BY p.changed_on DESC, p.id DESC"""
+OLDEST_FIRST = SQL.replace(" DESC", "")
 
 
 def count_changes(element: str) -> int:
     return int(fetch("SELECT count(*) FROM elements_elementchange WHERE element_id = %s::uuid", [element])[0][0])
 
 
-def _read_rows(element: str, limit: int, offset: int, *, leave_out: bool) -> list[Row]:
+def _read_rows(element: str, limit: int, offset: int, *, leave_out: bool, newest_first: bool) -> list[Row]:
     # Nothing is smaller than one change, which may have the values of an element before and after.
     most: int = settings.RESPONSE_BYTES if limit == 1 else most_text(limit)
-    rows = fetch(SQL, [element, limit, offset, most // limit, most // limit])
+    sql = SQL if newest_first else OLDEST_FIRST
+    rows = fetch(sql, [element, limit, offset, most // limit, most // limit])
     if any(row[-2] is None for row in rows):
         if sum(row[-1] for row in rows) > most:
             if leave_out:
                 return rows
             raise TooHeavy
-        rows = fetch(SQL, [element, limit, offset, most, most])
+        rows = fetch(sql, [element, limit, offset, most, most])
     return rows
 
 
 def read_changes(
-    reader: Reader, element: str, limit: int, offset: int, *, leave_out: bool = False
+    reader: Reader,
+    element: str,
+    limit: int,
+    offset: int,
+    *,
+    leave_out: bool = False,
+    newest_first: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return changes, newest first. `changedBy` is the caller's element, if the caller had one that still exists.
+    """Return changes ordered by time. `changedBy` is the caller's element, if the caller had one that still exists.
 
     If several changes have too many bytes together, raise TooHeavy, or `leave_out` the values of the largest: their
     `before` and `after` are None.
     """
-    rows = _read_rows(element, limit, offset, leave_out=leave_out)
+    rows = _read_rows(element, limit, offset, leave_out=leave_out, newest_first=newest_first)
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []
     for version, action, changed_on, caller, label, request_id, before, after, _size in rows:

@@ -40,11 +40,11 @@ class IdentityCache:
     requests."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, bool], KnownTargets] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Audience], KnownTargets] = OrderedDict()
         self._weight = 0
         self._lock = threading.Lock()
 
-    def take(self, key: tuple[str, bool]) -> KnownTargets:
+    def take(self, key: tuple[str, Audience]) -> KnownTargets:
         with self._lock:
             # The state that was used last, and perhaps this one, have grown since they were weighed.
             for each in {next(reversed(self._known), key), key} & self._known.keys():
@@ -65,7 +65,8 @@ class IdentityCache:
         return list(self._known.values())
 
     def _weigh(self, known: KnownTargets) -> None:
-        weight = len(known.found) + sum(len(each) for each in known.texts.values())
+        # A copy: meanwhile other threads may add texts of another form.
+        weight = len(known.found) + sum(len(each) for each in [*known.texts.values()])
         self._weight += weight - known.weight
         known.weight = weight
 
@@ -79,7 +80,7 @@ class Identities:
 
     def __init__(self, audience: Audience, state: str = "") -> None:
         self.audience = audience
-        self._known = shelf.take((state, audience.sees_drafts)) if state else None
+        self._known = shelf.take((state, audience)) if state else None
 
     def read(self, elements: Collection[str]) -> dict[str, Identity]:
         """Return identities by element id, without those that the audience must not see."""

@@ -19,8 +19,9 @@ Action = ElementChange.Action
 SQL = """SELECT c.element_id, c.version_id, c.action, c.changed_on, c.caller_id, c.caller_label, c.after->>'state',
         coalesce(c.before->'attributes'->'name', c.after->'attributes'->'name')
     FROM elements_elementchange c LEFT JOIN elements_element e ON e.id = c.element_id
-    WHERE c.action <> ALL(%s) OR NOT coalesce(e.type_id = ANY(%s::uuid[]),
-        c.before->>'type' = ANY(%s), c.after->>'type' = ANY(%s), jsonb_exists(c.after, 'copiedFrom'))
+    WHERE (c.action <> ALL(%s) OR NOT coalesce(e.type_id = ANY(%s::uuid[]),
+        c.before->>'type' = ANY(%s), c.after->>'type' = ANY(%s), jsonb_exists(c.after, 'copiedFrom')))
+        AND coalesce(e.type_id <> ALL(%s::uuid[]), c.before->>'type' <> ALL(%s), TRUE)
     ORDER BY c.changed_on DESC, c.id DESC LIMIT %s"""
 COMING_AND_GOING = [Action.CREATED.value, Action.DELETED.value]
 
@@ -43,7 +44,9 @@ def read_latest_changes(configuration: Configuration, limit: int) -> list[Latest
     living = list(configuration.living_in_diagrams)
     keys = [configuration.types_by_id[each].key for each in living]
     found = []
-    for row in fetch(SQL, [COMING_AND_GOING, living, keys, keys, limit]):
+    closed = sorted(configuration.closed)
+    hidden = [each.key for each in configuration.named.values()]
+    for row in fetch(SQL, [COMING_AND_GOING, living, keys, keys, closed, hidden, limit]):
         element, version, action, changed_on, caller, label, state, names = row
         earlier = orjson.loads(names) if names else {}
         found.append(LatestChange(element, version, action, changed_on, caller, label, state, earlier))

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import orjson
 
-from elements.diagrams.figures import DrawableShape, FigureKind
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import (
+    WITH_NOTES,
+    DrawableFlow,
+    DrawableLane,
+    DrawableShape,
+    Drawing,
+    FigureKind,
+    LayoutKey,
+    MapGroup,
+)
 from elements.diagrams.svg import DiagramTexts, draw
 from elements.diagrams.text import clean
+from elements.diagrams.words import words_in
 from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
 from elements.reading.bounds import most_text
+from elements.reading.drawings import DrawnFlow, DrawnLane, DrawnShape, drawn_shapes_of, lanes_of, read_flows
 from elements.reading.names import chosen_name
-from elements.reading.rows import Identity, ShapeRow, VersionRow
+from elements.reading.picture_notes import NO_TARGETS, NoteTargets, read_note_targets, shape_notes
+from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.rendering import display_names
+from repository_site.core.database.statements import Inquiry
 from storage.localisation.cultures import language_of, locale_name
 
 # Larger diagrams are not drawn: they would be unreadable and keep a worker busy.
 MAX_SHAPES, MAX_ARROWS = 2_000, 6_000
+WITH_LANES = frozenset({LayoutKey.VERTICAL_SWIMLANE, LayoutKey.HORIZONTAL_SWIMLANE, LayoutKey.GRAPHIC})
 
 KINDS: Mapping[str, FigureKind] = {
     "evStart": FigureKind.START,
@@ -35,29 +48,52 @@ KINDS: Mapping[str, FigureKind] = {
     "task": FigureKind.TASK,
     "processInterfacePlaceholder": FigureKind.INTERFACE,
 }
+# Attributes that decide about the group of a process in a process map; the first that has a value counts, and else the
+# stereotype. Words of their values begin like this (D279).
+GROUP_ATTRIBUTES = ("processGroup", "processCategory", "processType", "processKind", "category")
+GROUP_WORDS: Mapping[MapGroup, tuple[str, ...]] = {
+    MapGroup.CORE: ("core", "kern", "primary", "value"),
+    MapGroup.MANAGEMENT: ("management", "führung", "fuehrung", "leadership", "steering", "strateg", "steuer"),
+    MapGroup.SUPPORT: ("support", "unterstütz", "unterstuetz", "enabling", "service"),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """Texts of a picture. They are content, in the language of the data culture instead of the interface."""
+class DrawnShapes:
+    """Part of a diagram that a reader sees: shapes in order, flows and lanes."""
 
-    empty: str
-    too_large: str
-    size: str
+    shapes: Sequence[DrawnShape]
+    flows: Sequence[DrawnFlow]
+    versions: Mapping[str, VersionRow]
+    """Versions by element."""
+    lanes: Sequence[DrawnLane] = ()
+    notes: NoteTargets = field(default=NO_TARGETS)
 
 
-_WORDS = {
-    "de": _Words(
-        "In diesem Diagramm ist nichts.",
-        "Dieses Diagramm ist zu groß für ein Bild.",
-        "Formen: {shapes}, Pfeile: {arrows}.",
-    ),
-    "en": _Words(
-        "There is nothing in this diagram.",
-        "This diagram is too large for a picture.",
-        "Shapes: {shapes}, arrows: {arrows}.",
-    ),
-}
+def read_drawn_shapes(reader: Reader, row: VersionRow, layout: LayoutKey) -> DrawnShapes:
+    """Read what a layout shows of a diagram, in a fixed number of statements."""
+    inquiry = Inquiry()
+    asked = inquiry.add(drawn_shapes_of(row.version))
+    asked_lanes = inquiry.add(lanes_of(row.version)) if layout in WITH_LANES else list
+    inquiry.ask()
+    shapes, lanes = asked(), asked_lanes()
+    identities = rows.read_identities(reader.audience, {each.element for each in shapes})
+    visible = {each.shape: each for each in shapes if each.element in identities}
+    by_shape: dict[str, list[DrawnFlow]] = {}
+    for flow in read_flows(list(visible)):
+        by_shape.setdefault(flow.shape, []).append(flow)
+    flows = [flow for shape in visible for flow in by_shape.get(shape, ()) if flow.predecessor in visible]
+    # Do not read more shapes than can be drawn.
+    is_too_large = len(visible) > MAX_SHAPES
+    wanted = [] if is_too_large else [each.version for each in identities.values()]
+    only = (NAME, *GROUP_ATTRIBUTES) if is_map(reader, row) else (NAME,)
+    found = rows.read_versions(wanted, only=only, most=most_text(len(wanted)))
+    versions = {each.element: each for each in found.values()}
+    notes = NO_TARGETS
+    if not is_too_large and (layout in WITH_NOTES or lanes):
+        of_lanes = {each.element for each in lanes if each.element}
+        notes = read_note_targets(reader, versions.values() if layout in WITH_NOTES else (), of_lanes)
+    return DrawnShapes(list(visible.values()), flows, versions, lanes, notes)
 
 
 def draw_diagram(
@@ -65,7 +101,7 @@ def draw_diagram(
     row: VersionRow,
     drawn: DrawnShapes,
     culture: int,
-    direction: Direction,
+    layout: LayoutKey,
     *,
     link: Callable[[Identity], str] | None = None,
     selected: str | None = None,
@@ -76,64 +112,85 @@ def draw_diagram(
     `link` returns the target address of an element's shape, `selected` is the id of a shape to highlight. Without
     `with_style`, the embedding page must load the style sheet `elements/diagram.css`.
     """
-    words = _WORDS.get(language_of(culture), _WORDS["en"])
+    words = words_in(language_of(culture))
     size = words.size.format(shapes=len(drawn.shapes), arrows=len(drawn.flows))
     is_too_large = len(drawn.shapes) > MAX_SHAPES or len(drawn.flows) > MAX_ARROWS
     texts = DiagramTexts(
         (locale_name(culture) or "").replace("_", "-"),
-        _name(reader, row, culture),
+        name_of(reader, row, culture),
         size,
         f"{words.too_large} {size}" if is_too_large else words.empty,
+        words,
     )
-    shown = [] if is_too_large else drawn.shapes
+    drawing = Drawing(()) if is_too_large else drawing_of(reader, row, drawn, culture, link)
+    return draw(texts, drawing, layout, selected=selected, with_style=with_style)
+
+
+def drawing_of(
+    reader: Reader, row: VersionRow, drawn: DrawnShapes, culture: int, link: Callable[[Identity], str] | None = None
+) -> Drawing:
+    cultures = reader.configuration.cultures
     # Once for each element, however many shapes show it.
-    names = {each: _name(reader, drawn.versions[each], culture) for each in {shape.element for shape in shown}}
-    shapes = [_shape(reader, drawn, rank, names, culture, link) for rank in range(len(shown))]
-    return draw(texts, shapes, drawn.flows, direction, selected=selected, with_style=with_style)
+    shown = _Elements(reader, drawn, culture, is_map(reader, row))
+    return Drawing(
+        [_shape(reader, drawn, shown, rank, culture, link) for rank in range(len(drawn.shapes))],
+        [
+            DrawableFlow(each.predecessor, each.shape, chosen_name(each.label, culture, cultures), each.waypoints or ())
+            for each in drawn.flows
+        ],
+        [
+            DrawableLane(each.lane, _lane_name(reader, drawn, each, culture), each.parent or "", each.bounds)
+            for each in drawn.lanes
+        ],
+        is_map(reader, row),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnShapes:
-    """Part of a diagram that a reader sees: shapes in order, and pairs of predecessor and successor."""
+class _Elements:
+    """Names, notes and groups by element."""
 
-    shapes: Sequence[ShapeRow]
-    flows: Sequence[tuple[str, str]]
-    versions: Mapping[str, VersionRow]
-    """Versions by element."""
-
-
-def read_drawn_shapes(reader: Reader, row: VersionRow) -> DrawnShapes:
-    shapes = rows.read_shapes([row.version]).get(row.version, [])
-    identities = rows.read_identities(reader.audience, {each.element for each in shapes})
-    visible = {each.shape: each for each in shapes if each.element in identities}
-    before = rows.read_predecessors(list(visible))
-    flows = [(one, shape) for shape in visible for one in before.get(shape, ()) if one in visible]
-    # Do not read more shapes than can be drawn.
-    wanted = [] if len(visible) > MAX_SHAPES else [each.version for each in identities.values()]
-    found = rows.read_versions(wanted, only=(NAME,), most=most_text(len(wanted)))
-    versions = {each.element: each for each in found.values()}
-    return DrawnShapes(list(visible.values()), flows, versions)
+    def __init__(self, reader: Reader, drawn: DrawnShapes, culture: int, is_map: bool) -> None:
+        elements: Collection[str] = {shape.element for shape in drawn.shapes}
+        attributes = {each: orjson.loads(drawn.versions[each].attributes) for each in elements}
+        self.names = {each: _name(reader, drawn.versions[each], attributes[each], culture) for each in elements}
+        self.notes = {
+            each: shape_notes(reader, reader.types[row.type], drawn.notes.of(row), drawn.notes, culture)
+            for each, row in ((each, drawn.versions[each]) for each in elements)
+            if drawn.notes.references
+        }
+        self.groups = {each: map_group(reader, drawn.versions[each], attributes[each]) for each in elements if is_map}
 
 
 def _shape(
     reader: Reader,
     drawn: DrawnShapes,
+    shown: _Elements,
     rank: int,
-    names: Mapping[str, str],
     culture: int,
     link: Callable[[Identity], str] | None,
 ) -> DrawableShape:
     shape = drawn.shapes[rank]
     row = drawn.versions[shape.element]
     type = reader.types[row.type]
-    return DrawableShape(
+    found = DrawableShape(
         shape.shape,
         rank,
         kind_of(type),
-        names[shape.element],
+        shown.names[shape.element],
         _type_name(reader, type, culture),
         type.color,
         link(row.identity) if link else "",
+        shape.bounds,
+        shape.lane or "",
+        shape.container or "",
+        shape.host or "",
+    )
+    if not shown.notes and not shown.groups:
+        return found
+    return replace(
+        found,
+        notes=shown.notes.get(shape.element, found.notes),
+        group=shown.groups.get(shape.element, found.group),
     )
 
 
@@ -142,10 +199,45 @@ def kind_of(type: ElementType) -> FigureKind:
     return KINDS.get(type.key) or (FigureKind.PROCESS if type.has_diagram else FigureKind.OTHER)
 
 
-def _name(reader: Reader, row: VersionRow, culture: int) -> str:
-    names = orjson.loads(row.attributes).get(NAME, {})
-    name = chosen_name(names, culture, reader.configuration.cultures)
+def is_map(reader: Reader, row: VersionRow) -> bool:
+    """Whether the diagram of an element is a process map: its type only accepts types with a diagram of their own."""
+    types = reader.configuration.types
+    inside = [types[key] for key in reader.types[row.type].insertables if key in types]
+    return bool(inside) and all(each.has_diagram and not each.lives_in_diagrams for each in inside)
+
+
+def map_group(reader: Reader, row: VersionRow, attributes: Mapping[str, Mapping[str, str]]) -> MapGroup:
+    """Return the group of a process or category in a process map (D279)."""
+    for key in GROUP_ATTRIBUTES:
+        found = group_of(attributes.get(key, {}).values())
+        if found:
+            return found
+    found = group_of([row.stereotype])
+    # A category is named after its group more often than it has a stereotype.
+    if found is None and is_map(reader, row):
+        found = group_of(attributes.get(NAME, {}).values())
+    return found or MapGroup.CORE
+
+
+def group_of(values: Iterable[object]) -> MapGroup | None:
+    texts = [str(value).casefold() for value in values if value]
+    return next((group for group, words in GROUP_WORDS.items() if any(text.startswith(words) for text in texts)), None)
+
+
+def name_of(reader: Reader, row: VersionRow, culture: int) -> str:
+    return _name(reader, row, orjson.loads(row.attributes), culture)
+
+
+def _name(reader: Reader, row: VersionRow, attributes: Mapping[str, Mapping[str, str]], culture: int) -> str:
+    name = chosen_name(attributes.get(NAME, {}), culture, reader.configuration.cultures)
     return name if clean(name).strip() else _type_name(reader, reader.types[row.type], culture)
+
+
+def _lane_name(reader: Reader, drawn: DrawnShapes, lane: DrawnLane, culture: int) -> str:
+    """Return the name of a lane, or else that of the element that it represents."""
+    own = chosen_name(lane.name, culture, reader.configuration.cultures)
+    target = drawn.notes.versions.get(lane.element or "")
+    return own if own or target is None else name_of(reader, target, culture)
 
 
 def _type_name(reader: Reader, type: ElementType, culture: int) -> str:

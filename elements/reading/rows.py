@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from elements.filters.conditions import ALWAYS, Condition
 from elements.reading.bounds import TooHeavy, at_most, halved, most_rows, most_text
 from facets.blueprint.cycles import EVER_PUBLISHED
 from repository_site.core.database.prepared import Row
@@ -20,13 +21,31 @@ from repository_site.core.database.statements import Question, ask, id_array, lo
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Callers who see drafts read the newest version of an element; viewers read only the published one."""
+    """Callers who see drafts read the newest version of an element; viewers read only the published one.
+
+    `closed` are the types of the elements that the caller must not open (D396), as the caller's part of the
+    configuration names them.
+    """
 
     sees_drafts: bool
+    closed: frozenset[str] = frozenset()
 
     @property
     def pointer(self) -> str:
         return "newest_id" if self.sees_drafts else "published_id"
+
+    @property
+    def unnamed(self) -> frozenset[str]:
+        """Types whose elements the caller does not even see as references. Callers above viewer see which program has
+        changed an element (D206)."""
+        return frozenset() if self.sees_drafts else self.closed
+
+    def can_open(self, row: VersionRow) -> bool:
+        return row.type not in self.closed
+
+    def opens(self, element: str) -> Condition:
+        """Return the condition that the caller can open an element; `element` is the name of its table."""
+        return Condition(f"{element}.type_id <> ALL(%s::uuid[])", (sorted(self.closed),)) if self.closed else ALWAYS
 
 
 class Identity(NamedTuple):
@@ -72,6 +91,11 @@ class VersionRow(NamedTuple):
     def identity(self) -> Identity:
         return Identity(*self[:6])
 
+    @property
+    def entity_tag(self) -> str:
+        """The entity tag of the version, which every change of the version changes (D135)."""
+        return f'"{self.version}.{self.revision}"'
+
 
 class VersionSummary(NamedTuple):
     """One version of an element, and whether it was ever released."""
@@ -108,14 +132,20 @@ def find_version(audience: Audience, identity: str) -> VersionRow | None:
 
 def find_any_version(audience: Audience, identity: str) -> VersionRow | None:
     """Do the same, but return a version without its attributes if they are too long to be read together."""
+    found = ask(any_version(audience, identity))
+    return found if found is None or audience.can_open(found) else None
+
+
+def any_version(audience: Audience, identity: str) -> Question[VersionRow | None]:
+    """Return the version of an id, even of a closed type: the question can be asked before the configuration is known.
+    Its attributes are missing if they are too long to be read together."""
     visible = "" if audience.sees_drafts else " WHERE v.id = e.published_id"
     current = f"SELECT {audience.pointer} FROM elements_element WHERE id = %s::uuid"  # noqa: S608  constants
     # Finds the id separately: row-level security keeps a condition with a sub-select from using the index.
     sql = f"""WITH wanted AS MATERIALIZED (SELECT coalesce(({current}), %s::uuid) AS version_id)
         SELECT {row_columns(BOUNDED_TEXT)} FROM wanted JOIN elements_elementversion v ON v.id = wanted.version_id
         JOIN elements_element e ON e.id = v.element_id {AS_TEXT}{visible}"""  # noqa: S608  constants
-    rows = look_up(sql, [identity, identity, most_text(1)])
-    return VersionRow(*rows[0]) if rows else None
+    return Question(sql, [identity, identity, most_text(1)], lambda rows: VersionRow(*rows[0]) if rows else None)
 
 
 def read_versions(
@@ -174,7 +204,8 @@ def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, 
         return {}
     sql = f"""SELECT {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
-    return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)])}
+    hidden = audience.unnamed
+    return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)]) if row[2] not in hidden}
 
 
 References = dict[str, dict[str, list[str]]]
@@ -224,8 +255,8 @@ def children_of(audience: Audience, parents: Collection[str], types: Collection[
 
     def understand(rows: list[Row]) -> Children:
         found: Children = {}
-        for parent, *identity in at_most(rows, most):
-            found.setdefault(parent, []).append(Identity(*identity))
+        for row in at_most(rows, most):
+            found.setdefault(row[0], []).append(Identity._make(row[1:]))
         return found
 
     if not parents or not types:

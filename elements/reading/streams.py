@@ -16,6 +16,29 @@ from repository_site.core.fairness.admission import gate, stream_places
 from repository_site.core.fairness.gate import Ticket
 
 
+class StreamTransaction:
+    """Transaction, connection and place of a stream, which all end together, in any thread."""
+
+    def __init__(self, pieces: Iterator[bytes], ticket: Ticket) -> None:
+        self.pieces, self.ticket = pieces, ticket
+        self.scope = ExitStack()
+        self.database: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def end(self) -> None:
+        _open.discard(self)
+        with ExitStack() as ends:
+            ends.callback(stream_places.give_back, self.ticket.who, self.ticket.is_accepted)
+            ends.enter_context(self.database())
+            # A rollback: it only reads, and its transaction may be broken.
+            ends.callback(self.scope.__exit__, GeneratorExit, GeneratorExit(), None)
+            if isinstance(self.pieces, Generator):
+                ends.callback(self.pieces.close)
+
+
+# Keeps the scopes of open streams: the garbage collector would end them in a thread with another connection.
+_open: set[StreamTransaction] = set()
+
+
 class Stream:
     """Takes a place and makes the first piece at once, so that a refusal is an ordinary response.
 
@@ -27,16 +50,14 @@ class Stream:
     _is_open = False
     _first: bytes | None = None
 
-    def __init__(self, pieces: Generator[bytes, None, None] | Iterator[bytes], ticket: Ticket) -> None:
-        self._who, self._is_accepted = ticket.who, ticket.is_accepted
-        stream_places.take(self._who)
-        self._pieces = pieces
-        self.scope = ExitStack()
-        self.database: Callable[[], AbstractContextManager[None]] = nullcontext
+    def __init__(self, pieces: Iterator[bytes], ticket: Ticket) -> None:
+        stream_places.take(ticket.who, ticket.is_accepted)
+        self.held = StreamTransaction(pieces, ticket)
         self._is_open = True
+        _open.add(self.held)
         try:
             # The request has a place at the gate.
-            self._first = next(self._pieces, None)
+            self._first = next(pieces, None)
         except BaseException:
             self.close()
             raise
@@ -48,9 +69,10 @@ class Stream:
         if self._first is not None:
             first, self._first = self._first, None
             return first
+        held = self.held
         try:
-            with gate.batch(*self._who, self._is_accepted), self.database():
-                return next(self._pieces)
+            with gate.batch(*held.ticket.who, held.ticket.is_accepted), held.database():
+                return next(held.pieces)
         except BaseException:
             self.close()
             raise
@@ -58,20 +80,15 @@ class Stream:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            with self.database(), ExitStack() as ends:
-                ends.callback(stream_places.give_back, self._who)
-                # A rollback: it only reads, and its transaction may be broken.
-                ends.callback(self.scope.__exit__, GeneratorExit, GeneratorExit(), None)
-                if isinstance(self._pieces, Generator):
-                    ends.callback(self._pieces.close)
+            self.held.end()
 
     def __del__(self) -> None:
-        """Give the place back in a thread: the garbage collector may run while this one has the lock of the gate."""
+        """End it in a thread: the garbage collector may run while this one has the lock of the gate, or a transaction
+        of its own."""
         if self._is_open:
             self._is_open = False
-            self._pieces, self.scope = iter(()), ExitStack()
             # It takes no lock itself, unlike `threading.Thread`.
-            _thread.start_new_thread(stream_places.give_back, (self._who,))
+            _thread.start_new_thread(self.held.end, ())
 
 
 def limit_stream(idle: int, statement: int) -> None:

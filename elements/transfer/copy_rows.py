@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
+from typing import Any
 from uuid import uuid4
 
-from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
+from elements.bpmn.parsing import called_ids, process_ids
+from elements.diagrams.bounds import ShapeBounds, plain_points
+from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow
 from elements.naming import sort_name
+from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
 from elements.transfer.lines import CALLERS, TransferLine
 from facets.configuration import Configuration
@@ -27,20 +31,29 @@ VERSION_COLUMNS = (
     "created_on", "created_by_id", "changed_on", "changed_by_id", "released_on", "released_by_id",
 )  # fmt: skip
 REFERENCE_COLUMNS = ("id", "version_id", "context", "position", "target_id")
-SHAPE_COLUMNS = ("id", "version_id", "element_id", "position")
-FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position")
+SHAPE_COLUMNS = (
+    "id", "version_id", "element_id", "position", "bounds", "lane_id", "container_id", "host_id", "bpmn_id",
+)  # fmt: skip
+FLOW_COLUMNS = ("id", "shape_id", "predecessor_id", "position", "label", "bpmn_id", "waypoints")
+LANE_COLUMNS = (
+    "id", "version_id", "position", "name", "element_id", "parent_id", "is_pool", "bounds", "bpmn_id",
+)  # fmt: skip
+SOURCE_COLUMNS = ("id", "version_id", "document", "processes", "calls")
 
 
 @dataclass(slots=True)
 class ImportRows:
-    """Rows of a batch of lines, with the ids of versions and shapes that the storage must not have yet."""
+    """Rows of a batch of lines, with the ids of versions, shapes and lanes that the storage must not have yet."""
 
     versions: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     flows: list[str] = field(default_factory=list)
+    lanes: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
     version_ids: list[str] = field(default_factory=list)
     shape_ids: list[str] = field(default_factory=list)
+    lane_ids: list[str] = field(default_factory=list)
     size: int = 0
 
     def is_full(self) -> bool:
@@ -49,8 +62,11 @@ class ImportRows:
     def write(self) -> None:
         copy_rows(ElementVersion, VERSION_COLUMNS, self.versions)
         copy_rows(Reference, REFERENCE_COLUMNS, self.references)
+        # Before the shapes in them: the database checks these keys with each batch.
+        copy_rows(Lane, LANE_COLUMNS, self.lanes)
         copy_rows(Shape, SHAPE_COLUMNS, self.shapes)
         copy_rows(ShapeFlow, FLOW_COLUMNS, self.flows)
+        copy_rows(BpmnSource, SOURCE_COLUMNS, self.sources)
 
 
 class RowMaker:
@@ -74,12 +90,28 @@ class RowMaker:
                     f"{next(ids)}\t{version}\t{name}\t{position}\t{target.id}\n"
                     for position, target in enumerate(targets)
                 ]
-        for position, shape in enumerate(line.content):
-            rows.shape_ids.append(shape.id)
-            rows.shapes.append(copy_row(shape.id, version, shape.target.id, position))
-            rows.flows += [
-                copy_row(next(ids), shape.id, before, place) for place, before in enumerate(shape.predecessors)
-            ]
+        if line.diagram.shapes or line.diagram.lanes or line.diagram.source:
+            self._add_diagram(line.version, line.diagram, rows)
+
+    def _add_diagram(self, version: str, diagram: TransferDiagram, rows: ImportRows) -> None:
+        for lane, _ in diagram.lanes:
+            rows.lane_ids.append(lane.lane)
+            links = lane.element, lane.parent, "t" if lane.is_pool else "f"
+            others = _bounds(lane.bounds), copy_text(lane.bpmn_id)
+            rows.lanes.append(copy_row(lane.lane, version, lane.position, _json(lane.name), *links, *others))
+        for shape, _ in diagram.shapes:
+            rows.shape_ids.append(shape.shape)
+            place = shape.shape, version, shape.element, shape.position, _bounds(shape.bounds)
+            around = shape.lane, shape.container, shape.host
+            rows.shapes.append(copy_row(*place, *around, copy_text(shape.bpmn_id)))
+        for flow in diagram.flows:
+            points = None if flow.waypoints is None else _json(plain_points(flow.waypoints))
+            ends = next(self._ids), flow.shape, flow.predecessor, flow.position
+            rows.flows.append(copy_row(*ends, _json(flow.label), copy_text(flow.bpmn_id), points))
+        if diagram.source:
+            named = [_json(find(diagram.source)) for find in (process_ids, called_ids)]
+            rows.sources.append(copy_row(next(self._ids), version, copy_text(diagram.source), *named))
+            rows.size += len(diagram.source)
 
     def _version_row(self, line: TransferLine) -> str:
         stamps = line.stamps
@@ -93,8 +125,7 @@ class RowMaker:
             line.major,
             line.minor,
             copy_text(line.stereotype),
-            # JSON already escapes line breaks and tabs.
-            to_json(line.attributes).decode().replace("\\", "\\\\"),
+            _json(line.attributes),
             copy_text(sort_name(line.attributes, self.default_culture)),
             stamps.get("validFrom"),
             stamps.get("validUntil"),
@@ -105,6 +136,15 @@ class RowMaker:
             stamps.get("relOn"),
             callers[2],
         )
+
+
+def _json(value: Any) -> str:
+    # JSON already escapes line breaks and tabs.
+    return to_json(value).decode().replace("\\", "\\\\")
+
+
+def _bounds(bounds: ShapeBounds | None) -> str | None:
+    return None if bounds is None else _json(bounds.wire())
 
 
 def ascending_ids() -> Iterator[str]:

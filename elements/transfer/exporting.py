@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import orjson
 from django.db import connection
 
 from elements.models import ElementVersion
@@ -42,14 +43,20 @@ CHILDREN_SQL = """
      WHERE e.parent_id = ANY(%s) ORDER BY e.parent_id, e.position, e.id
 """
 SHAPES_SQL = """
-    SELECT s.version_id, s.id, s.element_id, e.type_id
+    SELECT s.version_id, s.id, s.element_id, e.type_id, s.bounds::text, s.lane_id, s.container_id, s.host_id, s.bpmn_id
       FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
      WHERE s.version_id = ANY(%s) ORDER BY s.version_id, s.position
 """
 FLOWS_SQL = """
-    SELECT f.shape_id, f.predecessor_id FROM elements_shapeflow f
+    SELECT f.shape_id, f.predecessor_id, f.label::text, f.bpmn_id, f.waypoints::text FROM elements_shapeflow f
      WHERE f.shape_id = ANY(%s) ORDER BY f.shape_id, f.position
 """
+LANES_SQL = """
+    SELECT l.version_id, l.id, l.name::text, l.element_id, e.type_id, l.parent_id, l.is_pool, l.bounds::text, l.bpmn_id
+      FROM elements_lane l LEFT JOIN elements_element e ON e.id = l.element_id
+     WHERE l.version_id = ANY(%s) ORDER BY l.version_id, l.position
+"""
+SOURCES_SQL = "SELECT b.version_id, b.document FROM elements_bpmnsource b WHERE b.version_id = ANY(%s)"
 TYPES_SQL = "SELECT id, type_id FROM elements_element WHERE id = ANY(%s)"
 
 
@@ -82,6 +89,7 @@ class _Exporter:
         references = _grouped(REFERENCES_SQL, versions)
         children = _grouped(CHILDREN_SQL, [row[1] for row in rows])
         shapes = _grouped(SHAPES_SQL, versions)
+        lanes, sources = _grouped(LANES_SQL, versions), _grouped(SOURCES_SQL, versions)
         flows = _grouped(FLOWS_SQL, [shape[0] for found in shapes.values() for shape in found])
         callers: dict[UUID, UUID] = dict(
             fetch(TYPES_SQL, [list({caller for row in rows for caller in row[15:18] if caller})])
@@ -96,6 +104,8 @@ class _Exporter:
                         **_part("related", self._related(row, references.get(row[0], []), callers)),
                         **_part("children", self._children(row, children.get(row[1], []))),
                         **_part("content", self._content(shapes.get(row[0], []), flows)),
+                        **_part("lanes", [self._lane(*lane) for lane in lanes.get(row[0], [])]),
+                        **_part("bpmn", "".join(source for (source,) in sources.get(row[0], []))),
                     }
                 )
                 + b"\n"
@@ -148,16 +158,50 @@ class _Exporter:
             {
                 "properties": {
                     "shapeId": str(shape),
-                    "predecessors": [{"properties": {"shapeId": str(before)}} for (before,) in flows.get(shape, [])],
+                    "predecessors": [_predecessor(*flow) for flow in flows.get(shape, [])],
+                    **_drawn(bounds=_parsed(bounds), lane=lane, container=container, attachedTo=host, bpmnId=bpmn_id),
                 },
                 **self._reference(element, type_id),
             }
-            for shape, element, type_id in shapes
+            for shape, element, type_id, bounds, lane, container, host, bpmn_id in shapes
         ]
+
+    def _lane(
+        self, lane: UUID, name: str, element: UUID | None, type_id: UUID, parent: UUID | None, is_pool: bool,
+        bounds: str | None, bpmn_id: str,
+    ) -> dict[str, Any]:  # fmt: skip
+        return {
+            "id": str(lane),
+            **_drawn(
+                name=_parsed(name),
+                element=self._reference(element, type_id) if element else None,
+                parent=parent,
+                isPool=is_pool,
+                bounds=_parsed(bounds),
+                bpmnId=bpmn_id,
+            ),
+        }
 
     def _reference(self, element: UUID, type_id: UUID) -> dict[str, str]:
         type = self.types[type_id]
         return {"facetName": type.facet, "id": str(element), "type": type.key}
+
+
+def _predecessor(before: UUID, label: str, bpmn_id: str, waypoints: str | None) -> dict[str, Any]:
+    return {
+        "properties": {
+            "shapeId": str(before), **_drawn(label=_parsed(label), bpmnId=bpmn_id, waypoints=_parsed(waypoints)),
+        }
+    }  # fmt: skip
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)
+
+
+def _drawn(**values: Any) -> dict[str, Any]:
+    """Return what was drawn; everything else is left out."""
+    return {name: str(value) if isinstance(value, UUID) else value for name, value in values.items() if value}
 
 
 def _ordered(value: Any) -> Any:

@@ -10,12 +10,14 @@ from django.conf import settings
 
 from elements.limits import DEPTH
 from elements.related_contexts import TOKEN_TYPE, accepts
-from elements.transfer.lines import TransferLine, TransferReference
+from elements.transfer.diagram_lines import TransferReference
+from elements.transfer.lines import TransferLine
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
 
-# Place of references in diagrams; no context has this name.
+# Places of references in diagrams; no context has such a name.
 CONTENT = ""
+LANES = "lanes[].element"
 # Viewers see the elements that such a version draws.
 VISIBLE = (Category.PUBLISHED, Category.STATIC)
 
@@ -32,6 +34,7 @@ class ImportedElement:
     newest: str | None = None
     newest_number: tuple[int, int] = (-1, -1)
     published: str | None = None
+    published_number: tuple[int, int] = (0, 0)
     open_version: str | None = None
 
 
@@ -48,6 +51,8 @@ class Survey:
     """Numbers of the versions of each element."""
     shapes: dict[str, int] = field(default_factory=dict)
     """Line of each shape."""
+    lanes: dict[str, int] = field(default_factory=dict)
+    """Line of each lane."""
     references: dict[tuple[str, str, TransferReference], list[int]] = field(default_factory=dict)
     """Lines by place, type of the owner and target. Many lines share a reference, which is then checked once."""
     children: list[tuple[int, str, str, list[TransferReference]]] = field(default_factory=list)
@@ -76,13 +81,22 @@ class Survey:
                 references.setdefault((context, type_key, target), []).append(number)
         if line.children:
             self.children.append((number, line.element, line.version, line.children))
-        for position, shape in enumerate(line.content):
-            if shape.id in self.shapes:
-                self.report(number, f"{line.version}: the file draws the shape {shape.id} twice")
-            self.shapes[shape.id] = number
-            references.setdefault((CONTENT, type_key, shape.target), []).append(number)
-            self.drawn[shape.target.id].append((line.element, position, line.category in VISIBLE))
+        self._add_diagram(number, line)
         return True
+
+    def _add_diagram(self, number: int, line: TransferLine) -> None:
+        for shape, target in line.diagram.shapes:
+            if shape.shape in self.shapes:
+                self.report(number, f"{line.version}: the file draws the shape {shape.shape} twice")
+            self.shapes[shape.shape] = number
+            self.references.setdefault((CONTENT, line.type.key, target), []).append(number)
+            self.drawn[target.id].append((line.element, shape.position, line.category in VISIBLE))
+        for lane, role in line.diagram.lanes:
+            if lane.lane in self.lanes:
+                self.report(number, f"{line.version}: the file draws the lane {lane.lane} twice")
+            self.lanes[lane.lane] = number
+            if role is not None:
+                self.references.setdefault((LANES, line.type.key, role), []).append(number)
 
     def _add_version(self, number: int, line: TransferLine, known: ImportedElement) -> None:
         if not line.type.is_versioned:
@@ -99,14 +113,20 @@ class Survey:
         if line.category is Category.PUBLISHED:
             if known.published is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is also published")
-            known.published = line.version
+            known.published, known.published_number = line.version, which
         if line.category in OPEN:
             if known.open_version is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is also in process")
             known.open_version = line.version
 
-    def finish(self, there: Mapping[str, ElementType], versions: Iterable[str], shapes: Iterable[str]) -> None:
-        """Check all lines together, and against the elements, versions and shapes that the storage already has."""
+    def finish(
+        self,
+        there: Mapping[str, ElementType],
+        versions: Iterable[str],
+        shapes: Iterable[str],
+        lanes: Iterable[str] = (),
+    ) -> None:
+        """Check all lines together, and against the elements, versions, shapes and lanes that the storage has."""
         for element, known in self.elements.items():
             if element in there:
                 self.report(known.line, f"{element}: the storage already has this element")
@@ -119,6 +139,8 @@ class Survey:
         self._check_addresses(there)
         for shape in shapes:
             self.report(self.shapes[shape], f"the storage already has the shape {shape}")
+        for lane in lanes:
+            self.report(self.lanes[lane], f"the storage already has the lane {lane}")
         self._check_references(there)
         self._place_children()
         self._place_drawn()
@@ -222,6 +244,8 @@ def _reference_problem(
         return f"there is no element {target.id}"
     if type.key != target.type:
         return f"{target.id} has the type {type.key}, not {target.type}"
+    if place == LANES and type.lives_in_diagrams:
+        return f"elements of type {type.key} live in diagrams and have no lane"
     if place == CONTENT and type.key not in owner.insertables:
         return f"elements of type {type.key} cannot be drawn in this diagram"
     if related is not None and not accepts(place, related, type):

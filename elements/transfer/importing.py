@@ -15,25 +15,28 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from elements.models import Element, ElementVersion, Reference, Shape, ShapeFlow
+from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
-from elements.transfer.file_checks import Survey
+from elements.transfer.file_checks import ImportedElement, Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problem_summary import problem_count
-from elements.writing.statements import execute
+from elements.writing.authors import Author
+from elements.writing.events import ElementEvent, event_statements
+from elements.writing.statements import execute, execute_together
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.progress import with_progress
-from storage.models import Storage
+from storage.models import EventType, Storage
 from storage.quotas import begin_quota
 from storage.tenancy.migration_operations import constraint_name
 from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
+CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
 # Number of versions from which an import runs ANALYZE.
 ANALYSED = 200
@@ -44,6 +47,9 @@ WITHIN_BATCH = [
     (Shape, "version_id"),
     (ShapeFlow, "shape_id"),
     (ShapeFlow, "predecessor_id"),
+    (Shape, "lane_id"),
+    (Lane, "version_id"),
+    (BpmnSource, "version_id"),
 ]
 
 
@@ -64,15 +70,17 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
         result = ImportResult()
         versions_there: list[str] = []
         shapes_there: list[str] = []
+        lanes_there: list[str] = []
         reader = LineReader(configuration, ZoneInfo(storage.time_zone))
         _check_within_batches()
         for rows in _one_ahead(_batches(reader, survey, path, dry_run)):
             versions_there += _ids_there(ElementVersion._meta.db_table, rows.version_ids)
             shapes_there += _ids_there(Shape._meta.db_table, rows.shape_ids)
+            lanes_there += _ids_there(Lane._meta.db_table, rows.lane_ids)
             result.references += len(rows.references)
-            if not (dry_run or survey.problems or versions_there or shapes_there):
+            if not (dry_run or survey.problems or versions_there or shapes_there or lanes_there):
                 rows.write()
-        survey.finish(_types_there(configuration, survey), versions_there, shapes_there)
+        survey.finish(_types_there(configuration, survey), versions_there, shapes_there, lanes_there)
         if survey.problems:
             raise Invalid(problem_count(len(survey.problems)), survey.problems)
         result.elements, result.versions = len(survey.elements), len(survey.versions)
@@ -80,17 +88,35 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
         if not dry_run:
             write_elements(configuration, survey)
             _check_everything()
+            _record_events(survey)
             if quota is not None:
                 quota.check()
             if result.versions >= ANALYSED:
-                transaction.on_commit(_analyse)
+                transaction.on_commit(_analyse, robust=True)
         return result
+
+
+def _record_events(survey: Survey) -> None:
+    """Record new elements, and published versions, which readers may see (D329)."""
+    author = Author(None, CALLER, "")
+    found = iter(survey.elements.items())
+    while batch := list(islice(found, ASKED_AT_ONCE)):
+        events = [event for element, known in batch for event in _events(element, known)]
+        execute_together(event_statements(author, events))
+
+
+def _events(element: str, known: ImportedElement) -> Iterator[ElementEvent]:
+    yield ElementEvent(EventType.ELEMENT_CREATED, element, known.newest or element, {})
+    if known.type.is_versioned and known.published:
+        number = ".".join(map(str, known.published_number))
+        yield ElementEvent(EventType.VERSION_RELEASED, element, known.published, {"version": number})
 
 
 def _analyse() -> None:
     """Update the statistics at once: the planner assumes that a storage without statistics is empty, and would choose
     plans that read all of it for each row."""
-    tables = ", ".join(model._meta.db_table for model in (Element, ElementVersion, Reference, Shape, ShapeFlow))
+    models = (Element, ElementVersion, Reference, Shape, ShapeFlow, Lane)
+    tables = ", ".join(model._meta.db_table for model in models)
     execute(f"ANALYZE {tables}", ())
 
 
@@ -152,6 +178,8 @@ def _check_everything() -> None:
 
 
 def _ids_there(table: str, ids: Sequence[str]) -> list[str]:
+    if not ids:
+        return []
     sql = f"SELECT id::text FROM {table} WHERE id = ANY(%s::uuid[])"  # noqa: S608  a model's table
     return [row[0] for row in fetch(sql, [_array(ids)])]
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from elements.limits import FLOWS, SHAPES, line_problems
+from elements.limits import line_problems
+from elements.transfer.diagram_lines import DiagramReader, Report, TransferDiagram, TransferReference, read_guid, short
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import Attribute, ElementType
@@ -22,33 +23,16 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 
 KEYS = frozenset(
     {"facetName", "id", "versionId", "creationId", "type", "state", "stereotype"}
-    | {"attributes", "related", "children", "content"}
+    | {"attributes", "related", "children", "content", "lanes", "bpmn"}
 )
 # Columns of a version. Lines of every type may contain them.
 STAMPS = frozenset({"createdOn", "changedOn", "relOn", "validFrom", "validUntil"})
 CALLERS = ("createdBy", "changedBy", "relBy")
 DERIVED = frozenset({"state1", "isReleased", "gotoUrl", "authorNote", "stereotype"})
 INVARIANT = str(INVARIANT_CULTURE)
-GUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 # Many lines refer to the same elements (users, tags, systems) and times. So many of them are cached as valid.
 REMEMBERED = 50_000
-
-Report = Callable[[str], None]
-
-
-class TransferReference(NamedTuple):
-    """An element that a line refers to, with the type that the line claims."""
-
-    id: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class TransferShape:
-    id: str
-    target: TransferReference
-    predecessors: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -67,7 +51,7 @@ class TransferLine:
     """Times in UTC."""
     related: dict[str, list[TransferReference]] = field(default_factory=dict)
     children: list[TransferReference] = field(default_factory=list)
-    content: list[TransferShape] = field(default_factory=list)
+    diagram: TransferDiagram = field(default_factory=TransferDiagram)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +68,8 @@ class LineReader:
     def __init__(self, configuration: Configuration, zone: ZoneInfo) -> None:
         self.configuration = configuration
         self.zone = zone
-        cultures = frozenset(str(lcid) for lcid in configuration.cultures.data)
-        self.rules = {key: _type_rules(type, cultures) for key, type in configuration.types.items()}
+        self.cultures = frozenset(str(lcid) for lcid in configuration.cultures.data)
+        self.rules = {key: _type_rules(type, self.cultures) for key, type in configuration.types.items()}
         self._targets: dict[tuple[str, str, str], TransferReference] = {}
         self._instants: dict[str, str] = {}
 
@@ -110,7 +94,7 @@ class LineReader:
             return None
         for key in document:
             if key not in KEYS:
-                report(f"unknown key {_short(key)}; allowed: {', '.join(sorted(KEYS))}")
+                report(f"unknown key {short(key)}; allowed: {', '.join(sorted(KEYS))}")
         type = self._type(document, report)
         identity = self._identity(document, type, report)
         if type is None or identity is None:
@@ -120,7 +104,7 @@ class LineReader:
         self._attributes(document.get("attributes", {}), line, report)
         self._related(document.get("related", {}), line, report)
         line.children = list(self._references(document.get("children", []), "children", report))
-        self._content(document.get("content", []), line, report)
+        self._diagram(document, line, report)
         for problem in line_problems(length, line.attributes, line.related, len(line.children)):
             report(problem)
         return line
@@ -128,22 +112,22 @@ class LineReader:
     def _type(self, document: dict[str, Any], report: Report) -> ElementType | None:
         type = self.configuration.types.get(str(document.get("type")))
         if type is None:
-            report(f"unknown type {_short(document.get('type'))}; the storage has no such type")
+            report(f"unknown type {short(document.get('type'))}; the storage has no such type")
         elif document.get("facetName") != type.facet:
-            report(f"the type {type.key} is in the facet {type.facet}, not {_short(document.get('facetName'))}")
+            report(f"the type {type.key} is in the facet {type.facet}, not {short(document.get('facetName'))}")
         return type
 
     def _identity(
         self, document: dict[str, Any], type: ElementType | None, report: Report
     ) -> tuple[str, str, str] | None:
         """Return element, version and creation id. The only row of an unversioned element has the element's id."""
-        element = _guid(document.get("id"), "id", report)
+        element = read_guid(document.get("id"), "id", report)
         if type is None or element is None:
             return None
         wanted, other = ("versionId", "creationId") if type.is_versioned else ("creationId", "versionId")
         if other in document:
             report(f"{other} is not allowed for {type.key}")
-        second = _guid(document.get(wanted), wanted, report)
+        second = read_guid(document.get(wanted), wanted, report)
         if second is None:
             return None
         return (element, second, element) if type.is_versioned else (element, element, second)
@@ -155,7 +139,7 @@ class LineReader:
             if isinstance(state, str) and state in categories:
                 line.category = categories[state]
             else:
-                report(f"unknown state {_short(state)}; allowed: {', '.join(sorted(categories))}")
+                report(f"unknown state {short(state)}; allowed: {', '.join(sorted(categories))}")
         if not line.type.is_versioned and "state" in document:
             report(f"state is not allowed for {line.type.key}, which has no versions")
         if not isinstance(stereotype, str) or len(stereotype) > 200:
@@ -231,37 +215,14 @@ class LineReader:
             if found:
                 line.related[name] = found
 
-    def _content(self, content: Any, line: TransferLine, report: Report) -> None:
-        if content and not line.type.has_diagram:
-            report(f"content: the type {line.type.key} has no diagram")
-        if not isinstance(content, list):
-            report("content must be a list")
-            return
-        for index, item in enumerate(content):
-            place = f"content[{index}]"
-            properties = item.get("properties") if isinstance(item, dict) else None
-            if not isinstance(properties, dict):
-                report(f"{place}: expected an element with properties")
-                continue
-            shape = _guid(properties.get("shapeId"), f"{place}.shapeId", report)
-            target = self._reference(item, place, report)
-            before = tuple(_predecessors(properties.get("predecessors", []), f"{place}.predecessors", report))
-            if shape and target:
-                line.content.append(TransferShape(shape, target, before))
-        flows = sum(len(each.predecessors) for each in line.content)
-        for problem in (SHAPES.problem(len(line.content)), FLOWS.problem(flows)):
-            if problem:
-                report(f"content: {problem}")
-        shapes = {each.id for each in line.content}
-        if len(shapes) != len(line.content):
-            report("content: two shapes have the same id")
-        for each in line.content:
-            for missing in sorted(set(each.predecessors) - shapes):
-                report(f"content: the predecessor {missing} is not a shape of this diagram")
-            if len(set(each.predecessors)) != len(each.predecessors):
-                report(f"content: the shape {each.id} has the same predecessor twice")
-            if each.id in each.predecessors:
-                report(f"content: the shape {each.id} precedes itself")
+    def _diagram(self, document: dict[str, Any], line: TransferLine, report: Report) -> None:
+        parts = document.get("content", []), document.get("lanes", []), document.get("bpmn", "")
+        if not line.type.has_diagram:
+            for name, part in zip(("content", "lanes", "bpmn"), parts, strict=True):
+                if part:
+                    report(f"{name}: the type {line.type.key} has no diagram")
+        if any(each != none for each, none in zip(parts, ([], [], ""), strict=True)):
+            line.diagram = DiagramReader(self._reference, self.cultures, report).read(*parts)
 
     def _references(self, references: Any, place: str, report: Report) -> Iterator[TransferReference]:
         if not isinstance(references, list):
@@ -281,10 +242,10 @@ class LineReader:
             return self._new_target(*words, place, report)
 
     def _new_target(self, id: Any, key: Any, facet: Any, place: str, report: Report) -> TransferReference | None:
-        element = _guid(id, f"{place}.id", report)
+        element = read_guid(id, f"{place}.id", report)
         type = self.configuration.types.get(str(key))
         if type is None or facet != type.facet:
-            report(f"{place}: there is no type {_short(key)} in the facet {_short(facet)}")
+            report(f"{place}: there is no type {short(key)} in the facet {short(facet)}")
             return None
         if element is None:
             return None
@@ -317,27 +278,3 @@ def _version(values: dict[str, Any], line: TransferLine, report: Report) -> None
         report('version: must be <major>.<minor> on a versioned element, such as {"127": "1.0"}')
     else:
         line.major, line.minor = int(parts[1]), int(parts[2])
-
-
-def _predecessors(predecessors: Any, place: str, report: Report) -> Iterator[str]:
-    if not isinstance(predecessors, list):
-        report(f"{place} must be a list")
-        return
-    for each in predecessors:
-        properties = each.get("properties") if isinstance(each, dict) else None
-        if not isinstance(properties, dict):
-            report(f"{place}: expected shapes with properties")
-        elif shape := _guid(properties.get("shapeId"), place, report):
-            yield shape
-
-
-def _guid(value: Any, place: str, report: Report) -> str | None:
-    """Return a GUID in lower case (D1). Ids stay texts: UUID objects would cost more than everything else here."""
-    if isinstance(value, str) and GUID.fullmatch(value):
-        return value.lower()
-    report(f"{place}: is missing" if value is None else f"{place}: {_short(value)} is not a GUID")
-    return None
-
-
-def _short(value: Any) -> str:
-    return repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])

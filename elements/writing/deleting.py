@@ -11,7 +11,7 @@ from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
 from elements.reading.bounds import most_written_rows
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
-from elements.writing import statements
+from elements.writing import diagram_statements, statements
 from elements.writing.deciding.rights import Rights, lock_refusal
 from elements.writing.drawing import erase_shape
 from elements.writing.findings import Findings, Refusal, conflict, no_element
@@ -113,10 +113,12 @@ def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Re
 
 def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:
     row, living = deletion.row, list(deletion.living)
-    _record(writer, [row], stored.references)
+    _record(writer, [row], stored.references, is_whole=deletion.is_whole)
     for batch in read_in_batches(living):
         _record(writer, batch, read_references([each.version for each in batch], None, most_written_rows()))
-    statements.delete_diagrams([row.version])
+    diagram_statements.delete_diagram(row.version)
+    if deletion.type.is_versioned:
+        statements.delete_parts(row.version)
     if deletion.is_whole:
         statements.delete_elements([row.element, *living])
     else:
@@ -124,6 +126,15 @@ def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:
         statements.delete_elements(living)
 
 
-def _record(writer: Writer, gone: Collection[VersionRow], related: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+def _record(
+    writer: Writer,
+    gone: Collection[VersionRow],
+    related: Mapping[str, Mapping[str, Sequence[str]]],
+    *,
+    is_whole: bool = True,
+) -> None:
     types = writer.configuration.types_by_id
-    record(writer.author, [deletion_entry(types[each.type].key, each, related.get(each.version, {})) for each in gone])
+    entries = [
+        deletion_entry(types[each.type].key, each, related.get(each.version, {}), is_whole=is_whole) for each in gone
+    ]
+    record(writer.author, entries)

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
 from typing import Any
-from uuid import UUID, uuid4
-
-from django.utils import timezone
+from uuid import uuid4
 
 from elements.models import ElementChange
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
-from elements.writing.statements import execute
+from elements.writing.authors import Author
+from elements.writing.events import ElementEvent, event_statements
+from elements.writing.statements import execute_together
+from repository_site.core.database.prepared import Statement
 from repository_site.core.database.statements import as_arrays
 from repository_site.core.rest.rendering import to_json
-from storage.quotas import Quota
+from storage.models import EventType
 
 Action = ElementChange.Action
-
-
-@dataclass(frozen=True)
-class Author:
-    element: UUID | None
-    label: str
-    request_id: str
-    quota: Quota | None = None
-    """Quota of the storage. It is checked here, because every change of a request ends with an entry in the history."""
-
-    @cached_property
-    def now(self) -> datetime:
-        """Time of the change. It is read once, when the first row is written and all locks are held: the later of two
-        changes to an element has the later time."""
-        return timezone.now()
+# Parts of an entry with names of their own.
+PARTS = {"attributes", "related", "parent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +30,13 @@ class HistoryEntry:
     action: Action
     before: dict[str, Any]
     after: dict[str, Any]
+    is_whole: bool = True
+    """Whether a deletion also deletes the element."""
 
 
-def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[str]]) -> HistoryEntry:
+def deletion_entry(
+    type: str, row: VersionRow, related: Mapping[str, Sequence[str]], *, is_whole: bool = True
+) -> HistoryEntry:
     """Return an entry with all values of a deleted version, because nothing else keeps them."""
     before = {
         "type": type,
@@ -56,12 +46,20 @@ def deletion_entry(type: str, row: VersionRow, related: Mapping[str, Sequence[st
         "related": {name: list(targets) for name, targets in related.items()},
         "parent": row.parent,
     }
-    return HistoryEntry(row.element, row.version, Action.DELETED, before, {})
+    return HistoryEntry(row.element, row.version, Action.DELETED, before, {}, is_whole)
 
 
-def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
-    """Write the entries in one statement. A change gets a later time than those before it even if the clock was set
-    back (D156)."""
+def record(
+    author: Author,
+    entries: Sequence[HistoryEntry],
+    changes: Sequence[Statement] = (),
+    events: Sequence[ElementEvent] | None = None,
+) -> None:
+    """Write the entries in one statement, in one trip with `changes` that precede them, and with their events. A change
+    gets a later time than those before it even if the clock was set back (D156).
+
+    `events` replaces the events that follow from the entries.
+    """
     if entries:
         sql = """INSERT INTO elements_elementchange (id, element_id, version_id, action, before, after, changed_on,
                 caller_id, caller_label, request_id)
@@ -77,10 +75,46 @@ def record(author: Author, entries: Sequence[HistoryEntry]) -> None:
             (own, each.element, each.version, each.action.value, _json(each.before), _json(each.after))
             for own, each in zip(ids, entries, strict=True)
         ]
-        execute(sql, [author.element, author.label, author.request_id, author.now, *as_arrays(rows)])
+        given = [author.element, author.label, author.request_id, author.now, *as_arrays(rows)]
+        happened = [event for each in entries for event in events_of(each)] if events is None else events
+        execute_together([*changes, (sql, given), *event_statements(author, happened)])
         # Deleting is the way out of a full storage.
         if author.quota is not None and any(each.action is not Action.DELETED for each in entries):
             author.quota.check()
+
+
+def events_of(entry: HistoryEntry) -> Iterator[ElementEvent]:
+    """Yield the events of a change (D329)."""
+    element, version, after = entry.element, entry.version, entry.after
+    match entry.action:
+        case Action.CREATED:
+            yield ElementEvent(EventType.ELEMENT_CREATED, element, version, _given(after, "copiedFrom"))
+        case Action.UPDATED:
+            if moved := "parent" in after:
+                places = {"from": entry.before["parent"], "to": after["parent"]}
+                yield ElementEvent(EventType.ELEMENT_MOVED, element, version, places)
+            if not moved or len(after) > 1:
+                yield ElementEvent(EventType.ELEMENT_CHANGED, element, version, _changed_names(after))
+        case Action.DRAWN:
+            yield ElementEvent(EventType.DIAGRAM_CHANGED, element, version, {})
+        case Action.VERSIONED:
+            yield ElementEvent(EventType.VERSION_CREATED, element, version, _given(after, "version", "copiedFrom"))
+        case Action.DELETED:
+            type = EventType.ELEMENT_DELETED if entry.is_whole else EventType.VERSION_DELETED
+            yield ElementEvent(type, element, version, {})
+
+
+def _changed_names(after: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of attributes and contexts that changed. Other parts, such as the stereotype, are attributes of
+    the element for clients."""
+    # The history has one entry for each culture, such as name[1033].
+    attributes = {name.partition("[")[0] for name in after.get("attributes", {})}
+    attributes |= {name for name in after if name not in PARTS}
+    return {"attributes": sorted(attributes), "contexts": sorted(after.get("related", {}))}
+
+
+def _given(after: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: after[name] for name in names if name in after}
 
 
 def _json(value: dict[str, Any]) -> str:

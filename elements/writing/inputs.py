@@ -46,10 +46,17 @@ class IdentifiedInput:
     type: str | None = None
     facet: str | None = None
     stereotype: str | None = None
+    related: dict[str, list[ReferenceInput]] = field(default_factory=dict)
+    """New elements in a reference have none, except those that are drawn."""
 
     @property
     def names_something(self) -> bool:
         return self.id is not None or self.version is not None
+
+    @property
+    def makes(self) -> int:
+        """Number of elements to create for references."""
+        return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 @dataclass(slots=True)
@@ -60,6 +67,12 @@ class ReferenceInput(IdentifiedInput):
     has_attributes: bool = False
     """True also for attributes beside an id, which are ignored because a client may post back what it has read."""
 
+    @property
+    def says(self) -> tuple[Any, ...]:
+        """Everything that the request says, wherever it says so."""
+        related = {name: [each.says for each in held] for name, held in self.related.items()}
+        return self.id, self.version, self.type, self.stereotype, self.attributes, related
+
 
 @dataclass(slots=True)
 class ElementInput(IdentifiedInput):
@@ -67,12 +80,7 @@ class ElementInput(IdentifiedInput):
 
     state: str | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    related: dict[str, list[ReferenceInput]] = field(default_factory=dict)
     root_path: list[ReferenceInput] | None = None
-
-    @property
-    def makes(self) -> int:
-        return sum(not each.names_something for held in self.related.values() for each in held)
 
 
 class InputReader:
@@ -181,6 +189,15 @@ class InputReader:
                 if document.get(key):
                     text = "is not allowed for a new element in a reference; create the element in a separate update"
                     self.findings.note(invalid(f"{place}: {key}", text))
+        return found
+
+    def drawn(self, document: Any, place: str) -> ReferenceInput | None:
+        """Read an element to draw: the id of an existing one, or type, attributes and references of a new one."""
+        if not isinstance(document, dict):
+            return self.reference(document, place)
+        found = self.reference({**document, "related": None}, place)
+        if found is not None and not found.names_something:
+            found.related = self.related(document.get("related"), place)
         return found
 
     def guid(self, document: dict[str, Any], name: str, place: str) -> str | None:

@@ -16,6 +16,7 @@ WHAT = {
     "children": gettext_noop("it has children"),
     REFERRED: gettext_noop("other elements refer to it"),
     "drawn": gettext_noop("it is drawn in the diagram"),
+    "laned": gettext_noop("it has a lane in the diagram"),
     "created": gettext_noop("it has created elements"),
     "changed": gettext_noop("it has changed elements"),
     "released": gettext_noop("it has released elements"),
@@ -33,6 +34,8 @@ SQL = """
     UNION ALL (SELECT 'drawn', s.version_id::text FROM elements_shape s
       WHERE s.element_id = ANY(%(elements)s::uuid[]) AND s.version_id <> ALL(%(versions)s::uuid[]) AND %(shapes)s
       LIMIT %(limit)s)
+    UNION ALL (SELECT 'laned', l.version_id::text FROM elements_lane l
+      WHERE l.element_id = ANY(%(elements)s::uuid[]) AND l.version_id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
     UNION ALL (SELECT 'created', v.id::text FROM elements_elementversion v
       WHERE v.created_by_id = ANY(%(elements)s::uuid[]) AND v.id <> ALL(%(versions)s::uuid[]) LIMIT %(limit)s)
     UNION ALL (SELECT 'changed', v.id::text FROM elements_elementversion v

@@ -19,25 +19,26 @@ from repository_site.core.rest.rendering import to_json
 
 
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
-    siblings = statements.read_siblings(sorted({each.parent for each in changes if each.is_moved and each.parent}))
-    _check_children(changes, siblings)
+    siblings = check_children(changes)
     positions = {parent: each.next_position for parent, each in siblings.items()}
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, positions) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
     old = [each for each in changes if not each.is_new]
-    statements.update_versions([(each.version, *_content(writer, each)) for each in old])
+    update = statements.update_of_versions([(each.version, *_content(writer, each)) for each in old])
     statements.move_elements(
         [(each.element, each.parent, _next_position(positions, each.parent)) for each in old if each.is_moved]
     )
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
-    record(writer.author, [_entry(each) for each in changes])
+    record(writer.author, [_entry(each) for each in changes], update)
 
 
-def _check_children(changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]) -> None:
-    """Refuse too many children. Their number is certain only under the lock that gives them their positions."""
+def check_children(changes: Sequence[PlannedChange]) -> Mapping[str, Siblings]:
+    """Return the children of the new parents, and refuse too many. Their number is certain only under the lock that
+    gives them their positions."""
+    siblings = statements.read_siblings(sorted({each.parent for each in changes if each.is_moved and each.parent}))
     findings = Findings()
     added = Counter(each.parent or "" for each in changes if each.is_moved)
     for change in changes:
@@ -47,6 +48,7 @@ def _check_children(changes: Sequence[PlannedChange], siblings: Mapping[str, Sib
         if parent and (problem := CHILDREN.problem(parent.number + more, parent.number)):
             findings.note(invalid(f"{change.place}: rootPath", problem))
     findings.raise_any()
+    return siblings
 
 
 def _entry(change: PlannedChange) -> HistoryEntry:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
+from django.db.models import ManyToOneRel
+
+from elements.models import ElementVersion
 from elements.reading.rows import VersionRow
-from facets.blueprint.cycles import Category
-from repository_site.core.database.statements import as_arrays, fetch, look_up
+from repository_site.core.database.prepared import Statement
+from repository_site.core.database.statements import as_arrays, engine, fetch, look_up
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> None:
     """Run a statement of fixed text, which is planned once as those that read are."""
     look_up(sql, parameters)
+
+
+def execute_together(statements: Sequence[Statement]) -> None:
+    """Run independent statements in one trip."""
+    engine().look_up_all(statements)
 
 
 def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str | None]]) -> None:
@@ -42,8 +51,8 @@ def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
         execute(sql, as_arrays(rows))
 
 
-def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
-    """Update by rows of id, stereotype, attributes, sort name, valid from, valid until, time and caller."""
+def update_of_versions(rows: Sequence[tuple[Any, ...]]) -> list[Statement]:
+    """Return the update by rows of id, stereotype, attributes, sort name, valid from, valid until, time and caller."""
     if rows:
         sql = """UPDATE elements_elementversion v SET stereotype = n.stereotype, attributes = n.attributes,
                 sort_name = n.sort_name, valid_from = n.valid_from, valid_until = n.valid_until, changed_on = n.at,
@@ -52,7 +61,8 @@ def update_versions(rows: Sequence[tuple[Any, ...]]) -> None:
                 %s::timestamptz[], %s::uuid[])
                 AS n (id, stereotype, attributes, sort_name, valid_from, valid_until, at, caller)
             WHERE v.id = n.id"""
-        execute(sql, as_arrays(rows))
+        return [(sql, as_arrays(rows))]
+    return []
 
 
 def set_states(versions: Sequence[VersionRow], now: datetime, caller: UUID | None) -> None:
@@ -81,20 +91,6 @@ def point_elements(rows: Sequence[tuple[str, str, str | None]]) -> None:
         sql = """UPDATE elements_element e SET newest_id = n.newest, published_id = n.published
             FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, newest, published) WHERE e.id = n.id"""
         execute(sql, as_arrays(rows))
-
-
-def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None:
-    """Publish the elements of the types `in_diagrams` that these versions show while a version that shows them is
-    published, and hide the others."""
-    sql = """SELECT DISTINCT s.element_id::text FROM elements_shape s JOIN elements_element e ON e.id = s.element_id
-        WHERE s.version_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"""
-    drawn = [row[0] for row in fetch(sql, [list(versions), list(in_diagrams)])]
-    if drawn:
-        sql = """UPDATE elements_element e SET published_id = CASE WHEN EXISTS (
-                SELECT FROM elements_shape s JOIN elements_elementversion v ON v.id = s.version_id
-                 WHERE s.element_id = e.id AND v.category = ANY(%s)) THEN e.newest_id END
-            WHERE e.id = ANY(%s::uuid[])"""
-        execute(sql, [[Category.PUBLISHED.value, Category.STATIC.value], drawn])
 
 
 def touch_versions(versions: Sequence[str], now: Any, caller: Any) -> None:
@@ -156,42 +152,27 @@ def read_siblings(parents: Sequence[str]) -> dict[str, Siblings]:
     return {parent: found.get(parent, Siblings(0, 0)) for parent in parents}
 
 
-def insert_shapes(rows: Sequence[tuple[str, str, str, int]]) -> None:
-    """Insert rows of shape, version, element and position."""
-    if rows:
-        sql = """INSERT INTO elements_shape (id, version_id, element_id, position)
-            SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[])"""
-        execute(sql, as_arrays(rows))
-
-
-def insert_flows(pairs: Sequence[tuple[str, str]]) -> None:
-    """Insert pairs of shape and predecessor; existing pairs stay."""
-    if pairs:
-        sql = """INSERT INTO elements_shapeflow (id, shape_id, predecessor_id, position)
-            SELECT n.id, n.shape, n.predecessor, n.place + coalesce(
-                (SELECT max(f.position) + 1 FROM elements_shapeflow f WHERE f.shape_id = n.shape), 0)
-            FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[]) AS n (id, shape, predecessor, place)
-            ON CONFLICT (storage_id, shape_id, predecessor_id) DO NOTHING"""
-        execute(sql, as_arrays([(uuid4(), *pair, place) for place, pair in enumerate(pairs)]))
-
-
-def delete_shapes(shapes: Sequence[str]) -> None:
-    flows = "DELETE FROM elements_shapeflow WHERE shape_id = ANY(%s::uuid[]) OR predecessor_id = ANY(%s::uuid[])"
-    execute(flows, [list(shapes), list(shapes)])
-    execute("DELETE FROM elements_shape WHERE id = ANY(%s::uuid[])", [list(shapes)])
-
-
-def delete_diagrams(versions: Sequence[str]) -> None:
-    found = fetch("SELECT id::text FROM elements_shape WHERE version_id = ANY(%s::uuid[])", [list(versions)])
-    delete_shapes([row[0] for row in found])
-
-
 def delete_elements(elements: Sequence[str]) -> None:
     """Delete elements with their versions and references. The transaction checks foreign keys when it ends."""
     versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
     execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])", [list(elements)])
     execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
+
+
+def delete_parts(version: str) -> None:
+    """Delete what other apps have linked to a version, such as its tasks (D347)."""
+    for table, column in _links_to_versions():
+        execute(f"DELETE FROM {table} WHERE {column} = %s::uuid", [version])  # noqa: S608  names of our tables
+
+
+@cache
+def _links_to_versions() -> list[tuple[str, str]]:
+    """Return tables and columns that link to versions. This app cannot name the apps above it; the models know them."""
+    found = ElementVersion._meta.get_fields(include_hidden=True)
+    links = [each.field for each in found if isinstance(each, ManyToOneRel)]
+    others = [each for each in links if each.model._meta.app_label != "elements"]
+    return [(each.model._meta.db_table, f"{each.name}_id") for each in others]
 
 
 def delete_version(element: str, version: str, newest: str) -> None:

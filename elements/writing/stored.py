@@ -67,7 +67,18 @@ def lock_elements(
     Other requests may still refer to an element that is being changed, but not to one that is to be deleted. For
     elements of the types `living_in_diagrams`, the diagrams that show them are locked, too.
     """
-    found = hold_elements(elements, versions, to_delete=to_delete, living_in_diagrams=living_in_diagrams)
+    return _read(
+        hold_elements(elements, versions, to_delete=to_delete, living_in_diagrams=living_in_diagrams), versions
+    )
+
+
+def keep_elements(elements: Collection[str]) -> Stored:
+    """Read elements, and only prevent their deletion. Call this for the elements of a diagram that is locked: those
+    that live in it cannot change meanwhile, and a stronger lock on the others could deadlock."""
+    return _read(_lock(elements, "KEY SHARE"), ()) if elements else Stored({}, {}, {}, {})
+
+
+def _read(found: dict[str, StoredElement], versions: Collection[str]) -> Stored:
     wanted = {*versions, *(each.newest for each in found.values())}
     # Whatever an element contains, it can be changed and deleted by itself.
     read = rows.read_versions(wanted, most=most_text(1) if len(found) > 1 else None)
@@ -85,13 +96,16 @@ def hold_elements(
     living_in_diagrams: Sequence[str] = (),
 ) -> dict[str, StoredElement]:
     """Lock elements, and read nothing else of them."""
-    strength = "UPDATE" if to_delete else "NO KEY UPDATE"
     wanted = {*elements, *elements_of(versions).values()}
     if living_in_diagrams and wanted:
         _hold_diagrams(wanted, living_in_diagrams)
+    return _lock(wanted, "UPDATE" if to_delete else "NO KEY UPDATE")
+
+
+def _lock(elements: Collection[str], strength: str) -> dict[str, StoredElement]:
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text, e.newest_id::text, e.published_id::text
         FROM elements_element e WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
-    return {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(wanted)])}
+    return {row[0]: StoredElement(*row) for row in look_up(sql, [id_array(elements)])}
 
 
 class ReferenceTarget(NamedTuple):

@@ -51,16 +51,24 @@ class FacetAdmin(ConfigurationAdmin):
         "A facet groups element types, such as processes or users. Each of its views shows some of"
         " these types and their properties, as a list or as a tree."
     )
-    fieldsets = ((None, {"fields": ("name", "type_name", "display_names", "types_inside")}),)
+    fieldsets = ((None, {"fields": ("name", "type_name", "display_names", "for_readers", "types_inside")}),)
     readonly_fields = ("types_inside",)
     inlines = (ViewLines,)
     list_display = ("address_name", "named", "view_links", "type_links")
     search_fields = ("name",)
     words = ("name",)
-    labels: ClassVar[dict[str, Any]] = {"name": _("Name in addresses"), "type_name": _("Facet type name")}
+    labels: ClassVar[dict[str, Any]] = {
+        "name": _("Name in addresses"),
+        "type_name": _("Facet type name"),
+        "for_readers": _("For readers"),
+    }
     helps: ClassVar[dict[str, Any]] = {
         "name": _("Identifies the facet in addresses: /facets/{name}/."),
         "type_name": _("The facetTypeName in the element info."),
+        "for_readers": _(
+            "Viewers and anonymous readers see the facet and its elements. Unless this is selected, no list, page,"
+            " search, reference or event shows them the facet."
+        ),
     }
 
     def trail(self, row: Any) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.choice_fields import OpenRowField, Option
+from facets.admin.drafting.choice_fields import ListField, OpenRowField, Option
 from facets.admin.drafting.model_admin import ConfigurationAdmin
 from facets.admin.drafting.part_tables import PartTable
 from facets.admin.drafting.preview_panel import ApiAnswer
@@ -71,13 +71,65 @@ class CycleForm(ConfigurationForm):
             draft.change(models.ReleaseCycle, self.instance.pk, takes_effect=state.key)
 
 
+class StateForm(PartForm):
+    places: ClassVar[dict[str, str]] = {"type": "task", "dueDays": "due_days"}
+
+    assignees = ListField(
+        label=_("Assigned to"),
+        help_text=_("The people in the first of these contexts get a task. Without any, every approver can decide."),
+    )
+    accept = OpenRowField(label=_("When accepted"), required=False, empty=_("Select value"))
+    reject = OpenRowField(label=_("When rejected"), required=False, empty=_("Select value"))
+
+    def prepare(self) -> None:
+        snapshot = self.snapshot
+        versioned = {row.id for row in snapshot.types.values() if row.is_versioned}
+        contexts = {
+            row.key: snapshot.label(row)
+            for row in snapshot.properties.values()
+            if row.type_id in versioned and row.target_facet_id
+        }
+        for key in self.instance.assignees or ():
+            contexts.setdefault(key, key)
+        self.offer("assignees", [Option(key, label) for key, label in sorted(contexts.items())])
+        ways = snapshot.rows.owned(models.Transition, self.owner.pk) if self.owner is not None else []
+        for name in ("accept", "reject"):
+            self.offer(name, [Option(way.key, way.key) for way in ways])
+        for name in ("approvals", "due_days"):
+            self.fields[name].required = False
+
+    def clean_approvals(self) -> int:
+        given = self.cleaned_data["approvals"]
+        return 1 if given is None else int(given)
+
+    def clean_due_days(self) -> int:
+        return self.cleaned_data["due_days"] or 0
+
+    def clean_accept(self) -> str:
+        return self.cleaned_data["accept"] or ""
+
+    def clean_reject(self) -> str:
+        return self.cleaned_data["reject"] or ""
+
+
 class States(PartTable):
     model = models.CycleState
-    columns = ("key", "display_names", "category")
+    form = StateForm
+    columns = ("key", "display_names", "category", "task")
+    folded = ("assignees", "approvals", "due_days", "accept", "reject")
     verbose_name = _("state")
     verbose_name_plural = _("States")
-    labels: ClassVar[dict[str, Any]] = {"key": _("Key"), "category": _("Category")}
+    labels: ClassVar[dict[str, Any]] = {
+        "key": _("Key"),
+        "category": _("Category"),
+        "task": _("Task"),
+        "approvals": _("Approvals"),
+        "due_days": _("Due after days"),
+    }
     helps: ClassVar[dict[str, Any]] = {
+        "task": _("For versions in review: the type of the task that opens when a version enters this state."),
+        "approvals": _("How many assignees must accept; 0 means all of them."),
+        "due_days": _("Days until a task is overdue; 0 means the number of days of the storage."),
         "key": _("The stored value, which the API shows. It cannot change while versions are in this state."),
         "category": _(
             "Versions in process can be changed, and everyone can see released versions. Versions enter"

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from facets import rendering
 from facets.api.facet_serializers import ElementTypesSerializer
+from facets.clearance import clearance_of, visible_to
 from facets.configuration import CompiledFacet, CompiledView, Configuration, configuration_of
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
@@ -22,8 +23,9 @@ class ConfiguredViewSet(ApiViewSet):
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The same configuration for the whole request, even if it changes meanwhile."""
-        return configuration_of(self.storage)
+        """The part of the configuration that the caller sees; the same for the whole request, even if it changes
+        meanwhile."""
+        return visible_to(clearance_of(self.caller.roles), configuration_of(self.storage))
 
     def begin_attempt(self) -> None:
         self.__dict__.pop("configuration", None)

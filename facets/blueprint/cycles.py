@@ -31,9 +31,24 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
+    """A state of versions.
+
+    With `task`, a version that enters the state waits for people: each assignee gets a task of that type. Accepting
+    applies the transition `accept` as soon as there are enough approvals, and rejecting applies `reject`.
+    """
+
     key: str
     category: Category
     display_names: Texts
+    task: str = ""
+    assignees: tuple[str, ...] = ()
+    """Contexts of the element, the first of which names the assignees. Without any, every approver can decide."""
+    approvals: int = 1
+    """How many assignees must accept; 0 means all of them."""
+    due_days: int = 0
+    """Days after which the task is overdue; 0 means those of the storage."""
+    accept: str = ""
+    reject: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,8 @@ class Facet:
     type_name: str
     display_names: Texts
     views: tuple[View, ...] = ()
+    for_readers: bool = True
+    """Whether viewers and anonymous readers see the facet (D397)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ orphan (D45).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,7 @@ from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, 
 from facets.rows.writing import write_blueprint, write_rows
 from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
+from storage.events.recording import record_configuration
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -84,7 +85,9 @@ def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChang
         if change.obstacles:
             raise Conflict(_("The change would orphan stored content."), change.obstacles)
         if change.differences:
+            old = read_blueprint()
             write_blueprint(new)
+            record_configuration(storage, _changed_places(find_differences(old, new)))
         return change
 
 
@@ -113,7 +116,13 @@ def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
             raise EditRefused(plan)
         if plan.rows != plan.stored.rows:
             write_rows(plan.stored.rows, plan.rows)
+            record_configuration(storage, _changed_places(plan.differences))
         return plan
+
+
+def _changed_places(differences: Sequence[BlueprintDifference]) -> list[str]:
+    """Return the first two names of the place of each difference, such as `types.process`."""
+    return sorted({".".join(each.path[:2]) for each in differences})
 
 
 @contextmanager

@@ -33,6 +33,22 @@ class CycleState(ConfigurationModel):
     category = models.CharField(
         max_length=20, choices=[(each.value, each.value) for each in Category if each is not Category.STATIC]
     )
+    task = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="Type of the tasks for versions in this state."
+    )
+    assignees = models.JSONField(default=list, db_default=[], blank=True, help_text="Contexts, in this order.")
+    approvals = models.SmallIntegerField(
+        default=1, db_default=1, help_text="How many assignees must accept; 0 means all of them."
+    )
+    due_days = models.SmallIntegerField(
+        default=0, db_default=0, help_text="Days until a task is overdue; 0 means those of the storage."
+    )
+    accept = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="Transition when a task is accepted."
+    )
+    reject = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="Transition when a task is rejected."
+    )
 
     class Meta:
         verbose_name, verbose_name_plural = _("state"), _("states")

@@ -14,6 +14,9 @@ class Facet(ConfigurationModel):
     name = models.CharField(max_length=100)
     display_names = Texts()
     type_name = models.CharField(max_length=100, help_text="facetTypeName of ElementInfo.")
+    for_readers = models.BooleanField(
+        default=True, db_default=True, help_text="Whether viewers and anonymous readers see the facet."
+    )
 
     class Meta:
         verbose_name, verbose_name_plural = _("facet"), _("facets")

@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
-from facets.blueprint.cycles import Category, ReleaseCycle, Severity, State, Transition, ValidationRule
+from facets.blueprint.cycles import OPEN, Category, ReleaseCycle, Severity, State, Transition, ValidationRule
 from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
 from facets.template_format.nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
 
 # Clients set the other three, although they are columns of a version.
 DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}
+# No more people decide about one version, and no task waits longer.
+MAX_APPROVALS, MAX_DAYS = 100, 3650
 CATEGORIES = tuple(each.value for each in Category if each is not Category.STATIC)
 
 
@@ -23,6 +25,9 @@ def read_cycle(key: str, node: Node) -> ReleaseCycle:
     states = tuple(each for each in found if each is not None)
     by_key = {each.key: each for each in states}
     transitions = tuple(_transition(name, each, names, by_key) for name, each in node.child("transitions").entries())
+    for each in states:
+        if each.task:
+            _check_task(node.at("states", each.key, "task"), each, {way.key: way for way in transitions}, by_key)
     node.child("states").check_case(names)
     node.child("transitions").check_case([each.key for each in transitions])
     effect = node.child("takesEffect")
@@ -35,14 +40,52 @@ def read_cycle(key: str, node: Node) -> ReleaseCycle:
 
 def _state(key: str, node: Node) -> State | None:
     """Return None if the category is invalid, since checks that depend on it would report follow-up problems."""
-    node.fields("category", "displayNames")
+    node.fields("category", "displayNames", "task")
     node.check(KEY, key, BAD_KEY)
     display_names = node.child("displayNames").texts(required=True)
     category = node.child("category")
     if category.value not in CATEGORIES:
         category.problem(_("expected one of %(known)s") % {"known": ", ".join(CATEGORIES)})
         return None
-    return State(key, Category(category.value), display_names)
+    task = node.child("task")
+    if task.is_absent or not task.fields("type", "assignees", "approvals", "dueDays", "accept", "reject"):
+        return State(key, Category(category.value), display_names)
+    approvals = task.child("approvals")
+    return State(
+        key,
+        Category(category.value),
+        display_names,
+        task.child("type").text(),
+        task.child("assignees").names(),
+        0 if approvals.value == "all" else approvals.number(1, MAX_APPROVALS),
+        task.child("dueDays").number(0, MAX_DAYS),
+        task.child("accept").text(),
+        task.child("reject").text(),
+    )
+
+
+def _check_task(node: Node, state: State, transitions: Mapping[str, Transition], states: Mapping[str, State]) -> None:
+    """Check that only versions in review wait, that both decisions lead out of the state, and that rejecting does not
+    release."""
+    if state.category is not Category.REVIEW:
+        node.problem(_("only a state of the category review can have a task"))
+    for name, key in (("accept", state.accept), ("reject", state.reject)):
+        if not key:
+            continue
+        if key not in transitions:
+            node.child(name).unknown(UNKNOWN_TRANSITION, key)
+        elif transitions[key].source != state.key:
+            node.child(name).problem(_("the transition %(key)s does not begin in this state") % {"key": key})
+        elif name == "reject" and (target := states.get(transitions[key].target)) and target.category not in OPEN:
+            node.child(name).problem(_("the transition %(key)s must lead to a draft or review state") % {"key": key})
+
+
+def check_assignees(node: Node, cycle: ReleaseCycle, contexts: Collection[str]) -> None:
+    """Check that the assignees of each task are contexts of the versioned types."""
+    for state in cycle.states:
+        for name, place in node.at("states", state.key, "task", "assignees").named_items().items():
+            if name not in contexts:
+                place.problem(_('no versioned type has a related context "%(name)s"') % {"name": name})
 
 
 def _transition(key: str, node: Node, names: Collection[str], states: Mapping[str, State]) -> Transition:

@@ -112,11 +112,11 @@ class Node:
             return default
         return self.value
 
-    def number(self, default: int) -> int:
+    def number(self, default: int, most: int = MAX_INTEGER) -> int:
         if self.is_absent:
             return default
-        if not isinstance(self.value, int) or isinstance(self.value, bool) or not 1 <= self.value <= MAX_INTEGER:
-            self.problem(_("expected a whole number from 1 to %(most)d") % {"most": MAX_INTEGER})
+        if not isinstance(self.value, int) or isinstance(self.value, bool) or not 1 <= self.value <= most:
+            self.problem(_("expected a whole number from 1 to %(most)d") % {"most": most})
             return default
         return self.value
 

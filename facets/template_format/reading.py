@@ -13,8 +13,9 @@ from facets.blueprint.cycles import ReleaseCycle, ValidationRule
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.derived_properties import derived_problems
+from facets.blueprint.private_content import TOKENS_FACET
 from facets.template_format import nodes
-from facets.template_format.cycle_reading import read_cycle, read_rule
+from facets.template_format.cycle_reading import check_assignees, read_cycle, read_rule
 from facets.template_format.nodes import Node
 from repository_site.core.problems import Invalid
 
@@ -63,6 +64,11 @@ class _Reader:
         self.root.child("types").check_case(self.type_names)
         self.root.child("releaseCycles").check_case(self.cycle_names)
         cycles = tuple(read_cycle(key, node) for key, node in self.root.child("releaseCycles").entries())
+        contexts = {
+            each.key for type in self.types.values() if type.is_versioned for each in type.properties if each.related
+        }
+        for cycle in cycles:
+            check_assignees(self.root.at("releaseCycles", cycle.key), cycle, contexts)
         rules = self.rules(cycles)
         self.check_unused_sets()
         if not facets:
@@ -250,7 +256,7 @@ class _Reader:
         return tuple(found.values())
 
     def facet(self, name: str, node: Node) -> blueprint.Facet:
-        node.fields("displayNames", "typeName", "views")
+        node.fields("displayNames", "typeName", "views", "forReaders")
         node.check(nodes.NAME, name, nodes.BAD_NAME)
         views = self.view_nodes(name, node.child("views"))
         own = [each for each in self.types.values() if each.facet == name]
@@ -262,6 +268,7 @@ class _Reader:
             node.child("typeName").text(),
             node.child("displayNames").texts(required=True),
             tuple(self.view(view_name, view_node, own) for view_name, view_node in views.items()),
+            node.child("forReaders").flag(default=name != TOKENS_FACET),
         )
 
     def view_nodes(self, facet: str, node: Node) -> dict[str, Node]:

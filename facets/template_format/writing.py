@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from facets.blueprint import definitions as blueprint
-from facets.blueprint.cycles import ReleaseCycle, ValidationRule
+from facets.blueprint.cycles import ReleaseCycle, State, ValidationRule
 from facets.blueprint.definitions import Blueprint
+from facets.blueprint.private_content import TOKENS_FACET
 from facets.blueprint.texts import texts_by_culture
 from facets.template_format.nodes import MAX_INTEGER
 from storage.localisation.cultures import CultureSet
@@ -128,6 +129,7 @@ def _facet(facet: blueprint.Facet) -> dict[str, Any]:
     return {
         "displayNames": texts_by_culture(facet.display_names),
         "typeName": facet.type_name,
+        **({} if facet.for_readers is (facet.name != TOKENS_FACET) else {"forReaders": facet.for_readers}),
         "views": {view.name: _view(view) for view in facet.views},
     }
 
@@ -157,7 +159,11 @@ def _cycle(cycle: ReleaseCycle) -> dict[str, Any]:
     return {
         "displayNames": texts_by_culture(cycle.display_names),
         "states": {
-            each.key: {"category": each.category.value, "displayNames": texts_by_culture(each.display_names)}
+            each.key: {
+                "category": each.category.value,
+                "displayNames": texts_by_culture(each.display_names),
+                **({"task": _state_task(each)} if each.task else {}),
+            }
             for each in cycle.states
         },
         "transitions": {
@@ -173,6 +179,16 @@ def _cycle(cycle: ReleaseCycle) -> dict[str, Any]:
             for each in cycle.transitions
         },
         **_without_defaults({"takesEffect": cycle.takes_effect}),
+    }
+
+
+def _state_task(state: State) -> dict[str, Any]:
+    return {
+        "type": state.task,
+        "accept": state.accept,
+        "reject": state.reject,
+        **({} if state.approvals == 1 else {"approvals": state.approvals or "all"}),
+        **_without_defaults({"assignees": list(state.assignees), "dueDays": state.due_days}),
     }
 
 

@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from release.admin import element_panels, lifecycle_log, tasks
+from release.admin import element_panels, lifecycle_log, messages, my_work, tasks
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.model_admin import OFFICE_ROLES
 
-__all__ = ["element_panels", "lifecycle_log", "tasks"]
+__all__ = ["element_panels", "lifecycle_log", "messages", "my_work", "tasks"]
 
 storage_office.add_navigation(
     NavigationEntry(

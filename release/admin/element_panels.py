@@ -5,6 +5,7 @@ The page offers what the API offers and calls the same functions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -23,20 +24,22 @@ from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
 from elements.admin.filters import ElementFilter, Elements
-from elements.admin.linking import linked_texts
+from elements.admin.linking import linked_texts, titled_text
 from elements.admin.panels import ElementPage, Panel, find_page
 from elements.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
-from facets.blueprint.cycles import Transition
+from facets.blueprint.cycles import EVER_PUBLISHED, Category, Transition
+from facets.configuration import CompiledCycle
 from release.admin.lifecycle_log_rows import log_rows
 from release.admin.task_rows import open_tasks_of, task_rows
 from release.admin.task_texts import assignee_name, due_text, why_stuck
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import choose_source, create_version
 from release.models import LifecycleEntry, Task
+from release.steps.effects import read_published
 from release.steps.locking import LifecycleVersion, OnLocked
-from release.steps.log import MAX_COMMENT
+from release.steps.log import MAX_COMMENT, number_of
 from repository_site.core.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
@@ -46,6 +49,7 @@ from storage.pages import Fragment
 FOLDER = "back_office/elements"
 PAGE_SIZE = 50
 WITHOUT_SECONDS = len("2026-12-31T00:00")
+ASK = "ask"
 
 
 class ElementTaskFilter(ElementFilter):
@@ -70,14 +74,13 @@ class ElementTaskFilter(ElementFilter):
 
 @dataclass(frozen=True, slots=True)
 class OfferedTransition:
-    """A transition that the caller can apply now; one that makes a request has a page of its own."""
+    """A transition that the caller can apply now. One that makes a request, or that nothing undoes, asks first."""
 
     key: str
     name: str
     target: str
     look: str
     asks: bool
-    address: str
 
 
 def lifecycle_version_of(page: ElementPage) -> LifecycleVersion:
@@ -88,19 +91,33 @@ def offers_of(page: ElementPage) -> list[OfferedTransition]:
     """Return the transitions of operation 17, in the same order."""
     offered = offered_transitions(lifecycle_version_of(page))
     cycle = page.labels.configuration.cycles.get(page.type.key)
-    # The first of several transitions to a published state is the default.
-    release = next((each for each in offered if cycle and cycle.enters_published(each) and not each.task), None)
-    return [_offer(page, each, is_usual=each is release) for each in offered]
+    if cycle is None:
+        return []
+    usual = usual_step(cycle, offered, page.row.state)
+    return [_offer(page, cycle, each, is_usual=each is usual) for each in offered]
 
 
-def _offer(page: ElementPage, transition: Transition, *, is_usual: bool) -> OfferedTransition:
+def usual_step(cycle: CompiledCycle, offered: Sequence[Transition], state: str) -> Transition | None:
+    """Return the most likely next step: what accepting a task applies, else the first step to review."""
+    waiting = cycle.waiting.get(state)
+    if waiting is not None:
+        return next((each for each in offered if each.key == waiting.accept), None)
+    into_review = (each for each in offered if cycle.categories[each.target] is Category.REVIEW)
+    return next(into_review, offered[0] if len(offered) == 1 else None)
+
+
+def is_final(cycle: CompiledCycle, transition: Transition) -> bool:
+    """Return whether no step leads back: the version is released or expires."""
+    return not transition.task and cycle.categories[transition.target] in EVER_PUBLISHED
+
+
+def _offer(page: ElementPage, cycle: CompiledCycle, transition: Transition, *, is_usual: bool) -> OfferedTransition:
     return OfferedTransition(
         transition.key,
         page.labels.transition(transition),
         page.labels.state(page.type, transition.target),
         "primary" if is_usual else "default",
-        bool(transition.task),
-        page.address_of("elements_transition", transition=transition.key),
+        bool(transition.task) or is_final(cycle, transition),
     )
 
 
@@ -163,12 +180,16 @@ def unchanged(revision: str) -> OnLocked:
 
 
 def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
-    """Show the form of a transition (GET) or apply it (POST); warnings must be confirmed."""
-    writer = writer_of(request) if request.method == "POST" else None
+    """Show the form of a transition, or apply it (POST); warnings must be confirmed.
+
+    The page of the element sends `ask` instead of `transition` for a step that asks first. That is a POST as well, so
+    that the comment is kept.
+    """
+    given = request.POST
+    writer = writer_of(request) if request.method == "POST" and ASK not in given else None
     page = find_page(request, element, request.GET.get("version"))
     if writer is None:
-        return _ask(request, page, request.GET.get("transition", ""))
-    given = request.POST
+        return _ask(request, page, given.get(ASK) or request.GET.get("transition", ""))
     key = given.get("transition", "")
     try:
         with transaction.atomic():
@@ -232,6 +253,9 @@ def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | N
         "name": name,
         "target": page.labels.state(page.type, wanted.target),
         "is_offered": any(each.key == wanted.key for each in offers_of(page)),
+        "is_release": cycle.enters_published(wanted),
+        "is_end": cycle.categories[wanted.target] is Category.RETIRED,
+        "published": _published_number(page),
         "is_warned": is_warned,
         "is_stale": isinstance(problem, PreconditionFailed),
         "problems": linked_texts(page.labels, _own_texts(page, problem)),
@@ -241,9 +265,16 @@ def _ask(request: HttpRequest, page: ElementPage, key: str, problem: Problem | N
         "max_comment": MAX_COMMENT,
         "address": page.address_of("elements_transition", transition=wanted.key),
         "cancel": page.address(),
+        "edit": page.address_of("elements_edit") if page.is_editable else "",
     }
     status = status_of(problem) if problem else 200
     return TemplateResponse(request, f"{FOLDER}/transition.html", context, status=status)
+
+
+def _published_number(page: ElementPage) -> str:
+    """Return the number of another version of the element that is released now."""
+    found = read_published(page.row)
+    return number_of(found) if found else ""
 
 
 def _own_texts(page: ElementPage, problem: Problem | None) -> list[str]:
@@ -265,7 +296,7 @@ def create_version_view(request: HttpRequest, element: str) -> HttpResponseBase:
         raise
     except Problem as problem:
         for text in problem.details:
-            messages.error(request, text)
+            messages.error(request, titled_text(page.labels, text))
         return redirect(page.address())
     after = find_page(request, page.row.element)
     messages.success(request, _("Version %(number)s has been created.") % {"number": after.number})

@@ -153,5 +153,5 @@ class LifecycleAdmin(StorageModelAdmin):
 
     @admin.display(description=gettext_lazy("comment"))
     def remark(self, entry: LifecycleEntry) -> SafeString:
-        warnings = [quiet(_("Ignored: %(warning)s") % {"warning": each}) for each in entry.ignored_warnings]
+        warnings = [quiet(_("Ignored: %(warning)s") % {"warning": each}) for each in _row(entry).ignored]
         return cell(entry.comment, *warnings)

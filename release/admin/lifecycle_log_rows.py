@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.presentation.labels import Named
+from elements.admin.linking import titled_text
+from elements.presentation.labels import Named, key_words
 from release.admin.task_rows import Directory, PersonLink, transition_text
 from release.models import LifecycleEntry
 
@@ -45,6 +46,8 @@ class LogRow:
     who: PersonLink
     other: str
     """The new assignee of a task, the approver on whose behalf it was decided, or the reminded assignee."""
+    ignored: Sequence[str] = ()
+    """Warnings that were ignored."""
 
     @property
     def has_moved(self) -> bool:
@@ -74,11 +77,12 @@ def _row(entry: LifecycleEntry, what: Named | None, labels: OfficeLabels, direct
         transition_text(labels, what, entry.transition),
         directory.caller(entry.caller_id, entry.caller_label),
         _other(entry, directory),
+        [titled_text(labels, each) for each in entry.ignored_warnings],
     )
 
 
 def _state(labels: OfficeLabels, what: Named | None, state: str) -> str:
-    return labels.state(what.type, state) if what else state
+    return labels.state(what.type, state) if what else labels.titles.get(state) or key_words(state)
 
 
 def _other(entry: LifecycleEntry, directory: Directory) -> str:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.models.people import GROUP_TYPE
-from elements.presentation.labels import Named
+from elements.presentation.labels import Named, key_words
 from elements.users import USER_TYPE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
@@ -87,7 +87,7 @@ class Directory:
 
 
 def task_rows(request: HttpRequest, tasks: Sequence[Task]) -> list[TaskRow]:
-    """Return the rows of any number of tasks, in their order, with at most eight statements."""
+    """Return the rows of any number of tasks, in their order, with at most ten statements."""
     labels = labels_of(request)
     statuses = read_task_statuses(storage_of(request), tasks)
     versions = labels.versions({str(each.version_id) for each in tasks})
@@ -102,7 +102,7 @@ def _row(status: TaskStatus, what: Named | None, labels: OfficeLabels, directory
     return TaskRow(
         status,
         what,
-        labels.state(what.type, task.target_state) if what else task.target_state,
+        labels.state(what.type, task.target_state) if what else key_words(task.target_state),
         transition_text(labels, what, task.transition),
         directory.caller(task.requester_id, task.requester_label),
         directory.person(task.assignee_id),
@@ -114,7 +114,7 @@ def transition_text(labels: OfficeLabels, what: Named | None, key: str) -> str:
     """Return the name of a transition, or its key if the release cycle no longer has it."""
     cycle = labels.configuration.cycles.get(what.type.key) if what else None
     found = next((each for each in cycle.cycle.transitions if each.key == key), None) if cycle else None
-    return labels.transition(found) if found else key
+    return labels.transition(found) if found else labels.titles.get(key) or key_words(key)
 
 
 def open_tasks_of(request: HttpRequest) -> OpenTasks:

@@ -19,18 +19,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from elements.admin.labels import labels_of
+from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.linking import titled_text
 from elements.page_requests import writer_of
 from elements.permissions import Permission, granted_to, needs_permission
-from release.admin.reminder_mails import reminder_mails
 from release.admin.task_cells import cells_of
+from release.admin.task_effects import effect_text
 from release.admin.task_rows import TaskRow, task_rows
 from release.models import Task
 from release.steps.log import MAX_COMMENT
-from release.tasks.approvers import read_approving_users
+from release.tasks.approvers import are_for, read_approving_users
 from release.tasks.bulk_steps import TaskStepResult, step_each
 from release.tasks.decisions import accept_task, delegate_task, reject_task, remind_task, withdraw_task
-from repository_site.core.problems import Forbidden, Invalid, NotFound
+from repository_site.core.problems import Forbidden, Invalid, NotFound, Problem, Warned
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
 from storage.back_office.fields import LinesField
@@ -40,6 +41,9 @@ Text = str | Promise
 # The list shows no more at once.
 MAX_TASKS = 100
 ASSIGNEE, COMMENT, TASK, BACK = "assignee", "comment", "task", "back"
+IGNORE_WARNINGS = "ignoreWarnings"
+# Another page offers the step, which cannot be undone: show the form first, with the comment that was entered there.
+ASK = "ask"
 DEFAULT_ROWS = 4
 
 
@@ -47,7 +51,7 @@ DEFAULT_ROWS = 4
 class OfficeTaskStep:
     """A step on tasks. The caller's roles must grant the permission `needs`; the domain then decides on each task.
 
-    A step that ends a task needs a comment, so that the log gives the reason (D116).
+    A step that ends a task needs a comment, so that the log gives the reason (D116); accepting one's own does not.
     """
 
     key: str
@@ -60,9 +64,9 @@ class OfficeTaskStep:
     """Takes the writer, the id of the task, the comment and, if the step needs one, the assignee."""
     needs_comment: bool = True
     needs_assignee: bool = False
+    may_warn: bool = False
+    """Whether validation rules can warn; the user then decides whether to go on."""
     look: str = ""
-    button: Text = ""
-    """The label of the button, if not the title."""
 
     @property
     def page(self) -> str:
@@ -80,18 +84,23 @@ STEPS = {
             gettext_lazy("Accept"),
             "check",
             gettext_lazy(
-                "The requested transition is applied immediately. The log records you and the approver you decide for."
+                "The requested transition is applied as soon as there are enough approvals. The log records you and the"
+                " approver you decide for."
             ),
             ngettext_lazy("%(number)s task was accepted.", "%(number)s tasks were accepted.", "number"),
             Permission.APPROVE,
             accept_task,
+            may_warn=True,
             look="primary",
         ),
         OfficeTaskStep(
             "reject",
             gettext_lazy("Reject"),
             "close",
-            gettext_lazy("The element stays as it is. The log records you and the approver you decide for."),
+            gettext_lazy(
+                "A version in review is sent back; a released one stays as it is. The log records you and the approver"
+                " you decide for."
+            ),
             ngettext_lazy("%(number)s task was rejected.", "%(number)s tasks were rejected.", "number"),
             Permission.APPROVE,
             reject_task,
@@ -113,22 +122,21 @@ STEPS = {
             "remind",
             gettext_lazy("Remind"),
             "notifications",
-            gettext_lazy(
-                "This service does not send mail. Copy the text, or open it in your mail program if an address is"
-                " known, then record the reminder."
-            ),
-            ngettext_lazy("%(number)s reminder was recorded.", "%(number)s reminders were recorded.", "number"),
+            gettext_lazy("The approver gets a message, and a mail if this installation sends mails."),
+            ngettext_lazy("%(number)s reminder was sent.", "%(number)s reminders were sent.", "number"),
             Permission.EDIT,
             remind_task,
             needs_comment=False,
             look="primary",
-            button=gettext_lazy("Record the reminder"),
         ),
         OfficeTaskStep(
             "withdraw",
             gettext_lazy("Withdraw"),
             "undo",
-            gettext_lazy("The request is withdrawn and the element stays as it is. It can be requested again."),
+            gettext_lazy(
+                "The request is withdrawn. A version in review is sent back; a released one stays as it is. It can be"
+                " requested again."
+            ),
             ngettext_lazy("%(number)s task was withdrawn.", "%(number)s tasks were withdrawn.", "number"),
             Permission.EDIT,
             withdraw_task,
@@ -156,12 +164,12 @@ class StepForm(forms.Form):
     )
 
     def __init__(self, step: OfficeTaskStep, request: HttpRequest, tasks: Sequence[Task], data: Any = None) -> None:
-        super().__init__(data)
+        super().__init__(data, initial={COMMENT: request.POST.get(COMMENT, "")})
         comment = self.fields[COMMENT]
-        comment.required = step.needs_comment
+        comment.required = step.needs_comment and not (step.key == "accept" and are_for(tasks, caller_of(request)))
         recorded = _("Recorded in the lifecycle log of each element.")
         optional = _("Optional.")
-        comment.help_text = recorded if step.needs_comment else f"{recorded} {optional}"
+        comment.help_text = recorded if comment.required else f"{recorded} {optional}"
         if step.needs_assignee:
             self.fields[ASSIGNEE].choices = approver_choices(request, tasks)  # type: ignore[attr-defined]  # a ChoiceField
         else:
@@ -185,19 +193,27 @@ def step_view(request: HttpRequest, kind: str) -> HttpResponse:
     require_step(request, step)
     given = request.POST if request.method == "POST" else request.GET
     tasks = find_tasks(given.getlist(TASK))
-    if request.method != "POST":
+    if request.method != "POST" or ASK in request.POST:
         return step_page(request, step, tasks)
     form = StepForm(step, request, tasks, request.POST)
     if not form.is_valid():
         return step_page(request, step, tasks, form)
     given_values = [form.cleaned_data[COMMENT], *([UUID(form.cleaned_data[ASSIGNEE])] if step.needs_assignee else [])]
-    outcomes = step_each(writer_of(request), tasks, lambda writer, task: step.run(writer, task.id, *given_values))
+    more = warning_options(request) if step.may_warn else {}
+    outcomes = step_each(
+        writer_of(request), tasks, lambda writer, task: step.run(writer, task.id, *given_values, **more)
+    )
     done = [each.task for each in outcomes if each.problem is None]
     if done:
         messages.success(request, step.done % {"number": len(done)})
     if len(done) == len(outcomes):
         return HttpResponseRedirect(way_back(request))
     return step_page(request, step, [each.task for each in outcomes if each.problem], form, outcomes)
+
+
+def warning_options(request: HttpRequest) -> dict[str, Any]:
+    ignore = request.POST.get(IGNORE_WARNINGS) == "true"
+    return {"ignore_warnings": ignore, "languages": request.headers.get("Accept-Language", "")}
 
 
 def require_step(request: HttpRequest, step: OfficeTaskStep) -> None:
@@ -232,6 +248,7 @@ def step_page(
     """Show the form of a step; after an attempt, with the failed tasks, their problems and the entered values."""
     rows = task_rows(request, tasks)
     problems = {each.task.id: each.problem for each in outcomes if each.problem}
+    shown = {task: _shown_problem(labels_of(request), each) for task, each in problems.items()}
     form = form or StepForm(step, request, tasks)
     context = {
         **storage_office.each_context(request),
@@ -239,10 +256,10 @@ def step_page(
         "title": _title(step, rows),
         "step": step,
         "form": form,
-        "rows": [(cells_of(row), problems.get(row.task.id)) for row in rows],
-        "letters": reminder_mails(request, rows) if step.key == "remind" else [],
+        "rows": [(cells_of(row), shown.get(row.task.id), _effect(request, step, row)) for row in rows],
         "can_go_on": any(row.status.is_open for row in rows),
         "has_nobody": step.needs_assignee and not form.fields[ASSIGNEE].choices,  # type: ignore[attr-defined]
+        "is_warned": any(isinstance(each, Warned) for each in problems.values()),
         "number_done": len(outcomes) - len(problems),
         "number_of_problems": len(problems),
         "back": way_back(request),
@@ -252,6 +269,15 @@ def step_page(
     nothing_done = bool(problems) and len(problems) == len(outcomes)
     status = status_of(next(iter(problems.values()))) if nothing_done else 200
     return TemplateResponse(request, "back_office/tasks/step.html", context, status=status)
+
+
+def _shown_problem(labels: OfficeLabels, problem: Problem) -> dict[str, Any]:
+    message, *details = (titled_text(labels, each) for each in (problem.message, *problem.details))
+    return {"message": message, "details": details}
+
+
+def _effect(request: HttpRequest, step: OfficeTaskStep, row: TaskRow) -> str:
+    return effect_text(labels_of(request), row) if step.key == "accept" else ""
 
 
 def _title(step: OfficeTaskStep, rows: Sequence[TaskRow]) -> str:
@@ -264,14 +290,14 @@ def _title(step: OfficeTaskStep, rows: Sequence[TaskRow]) -> str:
 
 
 def way_back(request: HttpRequest) -> str:
-    """Return the task page or the filtered list on which the step began. Other addresses are ignored."""
-    tasks = reverse("admin:release_task_changelist")
+    """Return the task page, filtered list or page of work on which the step began. Other addresses are ignored."""
+    tasks, work = reverse("admin:release_task_changelist"), reverse("admin:release_work")
     for each in (request.POST.get(BACK), request.GET.get(BACK), request.headers.get("Referer")):
         try:
             parts = urlsplit(each or "")
         except ValueError:
             continue
-        is_ours = parts.path.startswith(tasks) and not parts.path.startswith(f"{tasks}step/")
+        is_ours = (parts.path.startswith(tasks) and not parts.path.startswith(f"{tasks}step/")) or parts.path == work
         if is_ours:
             return f"{parts.path}?{parts.query}" if parts.query else parts.path
     return tasks

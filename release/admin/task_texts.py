@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -44,6 +45,11 @@ def why_stuck(row: TaskRow) -> list[StuckReason]:
 
 
 def _missing(row: TaskRow) -> StuckReason:
+    if row.task.approvals > 1 and row.status.assignee_status is not AssigneeStatus.GONE:
+        return StuckReason(
+            _("Nobody can decide except the requester or people who have already accepted."),
+            _("Reassign the task, give another user the role Approver, or decide as an administrator."),
+        )
     if row.status.assignee_status is AssigneeStatus.EVERYBODY:
         return StuckReason(
             _("No approver except the requester can decide."),
@@ -107,7 +113,8 @@ def due_text(row: TaskRow) -> str:
     if status.is_overdue:
         late = (status.now - status.due).days
         return _("overdue by %(time)s") % {"time": days(late)} if late else _("overdue since today")
-    left = (status.due - status.now).days
+    # A task that was opened a moment ago is due in 14 days, not in 13.
+    left = round((status.due - status.now) / timedelta(days=1))
     return _("due in %(time)s") % {"time": days(left)} if left else _("due today")
 
 

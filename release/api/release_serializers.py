@@ -106,7 +106,11 @@ class ReleaseTaskSerializer(BodySerializer):
     requestedBy = ReferenceSerializer(required=False)
     assignee = ReferenceSerializer(required=False, help_text="User or group; absent if every approver can decide.")
     comment = serializers.CharField(required=False)
+    approvals = serializers.IntegerField(
+        required=False, help_text="Number of approvals that the version needs; absent if one is enough."
+    )
     validUntil = serializers.CharField(required=False)
+    dueOn = serializers.CharField(required=False)
     decidedOn = serializers.CharField(required=False)
     decider = serializers.CharField(required=False)
     decidedBy = ReferenceSerializer(required=False)

@@ -7,25 +7,22 @@ from rest_framework.request import Request
 
 from elements.api import query_parameters
 from elements.api.element_serializers import ELEMENT_LIST
-from elements.api.query import QueryParameters
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import require_lifecycle
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledView
 from facets.rendering import list_transitions
 from release.api import release_serializers
-from release.api.step_body import COMMENT, VALID_UNTIL, StepBody, flag
+from release.api.step_body import COMMENT, VALID_UNTIL, StepBody, hinting_at_warnings, ignores_warnings
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import create_version
 from release.steps.locking import OnLocked, read_unlocked
 from release.steps.log import count_steps, read_steps
-from repository_site.core.problems import Warned
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 
 IGNORE_WARNINGS = release_serializers.IGNORE_WARNINGS.name
-IGNORE_HINT = f"To apply the transition anyway, send {IGNORE_WARNINGS}=true."
 
 
 class ReleaseViewSet(ElementWritingViewSet):
@@ -96,7 +93,7 @@ class ReleaseViewSet(ElementWritingViewSet):
     def _apply(self, request: Request, names: dict[str, str]) -> HttpResponse:
         writer = self.settled_writer(request)
         query = self.query(request)
-        ignore = self._ignores_warnings(query, names.get(IGNORE_WARNINGS))
+        ignore = ignores_warnings(query, names.get(IGNORE_WARNINGS))
         query.finish()
         body = StepBody(request, COMMENT, VALID_UNTIL)
         wanted = TransitionRequest(
@@ -108,19 +105,9 @@ class ReleaseViewSet(ElementWritingViewSet):
         )
         body.finish()
         found, named = self.element(names["elementId"]), names["elementId"].lower()
-        try:
+        with hinting_at_warnings():
             version = apply_transition(writer, found, wanted, named=named, on_locked=self._matching(request))
-        except Warned as problem:
-            raise Warned(f"{problem.message} {IGNORE_HINT}", problem.details) from problem
         return self.answer_versions(self._detail_of(found), [version])
-
-    def _ignores_warnings(self, query: QueryParameters, segment: str | None) -> bool:
-        """Read `ignoreWarnings` from the query string and the last segment of the path."""
-        given = query.given.getlist(IGNORE_WARNINGS)
-        found = {flag(query, IGNORE_WARNINGS, text) for text in (*given[:1], segment)} - {None}
-        if len(found) > 1:
-            query.problems.append(f"{IGNORE_WARNINGS}: the path and the query string contradict each other.")
-        return True in found
 
     @Operation(
         "createVersion",
@@ -154,11 +141,13 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="List the lifecycle log of an element",
         versions=ApiVersions.up_to("1.0"),
-        parameters=query_parameters.PAGES,
+        parameters=query_parameters.LOG_PAGES,
         responses=release_serializers.LifecycleSerializer,
     )
     def list_lifecycle(self, request: Request, **names: str) -> HttpResponse:
-        """Return the lifecycle log of all versions of the element, oldest step first, in pages.
+        """Return the lifecycle log of all versions of the element in pages.
+
+        The oldest step comes first; `$orderBy=time desc` returns the newest first.
 
         Requires the role Analyzer or a higher one.
         """
@@ -166,9 +155,11 @@ class ReleaseViewSet(ElementWritingViewSet):
         require_lifecycle(self.caller)
         query = self.query(request)
         paging = query.page()
+        newest_first = query.newest_first(usual=False)
         query.finish()
         row = self.element_in(view, names["elementId"])
-        steps = read_steps(self.reader, row.element, paging.size, (paging.page - 1) * paging.size)
+        start = (paging.page - 1) * paging.size
+        steps = read_steps(self.reader, row.element, paging.size, start, newest_first=newest_first)
         response = answer(counted("values", steps))
         self.add_page_headers(response, paging.page, paging.size, count_steps(row.element))
         return response

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,12 +13,33 @@ from rest_framework.request import Request
 
 from elements.api.query import QueryParameters
 from elements.values.checking import NoInstant, instant_of, read_date_time
+from release.api import release_serializers
 from release.steps.log import MAX_COMMENT
-from repository_site.core.problems import Invalid, Unreadable
+from repository_site.core.problems import Invalid, Unreadable, Warned
 from repository_site.core.wording import GUID, listed, printable
 from storage.api.viewset import has_no_body
 
 COMMENT, VALID_UNTIL, ASSIGNEE = "comment", "validUntil", "assignee"
+IGNORE_WARNINGS = release_serializers.IGNORE_WARNINGS.name
+
+
+def ignores_warnings(query: QueryParameters, segment: str | None = None) -> bool:
+    """Read `ignoreWarnings` from the query string and the last segment of the path."""
+    given = query.given.getlist(IGNORE_WARNINGS)
+    found = {query.boolean(IGNORE_WARNINGS, text) for text in (*given[:1], segment)} - {None}
+    if len(found) > 1:
+        query.problems.append(f"{IGNORE_WARNINGS}: the path and the query string contradict each other.")
+    return True in found
+
+
+@contextmanager
+def hinting_at_warnings() -> Iterator[None]:
+    """Add to warnings how to ignore them."""
+    try:
+        yield
+    except Warned as problem:
+        hint = f"To apply the transition anyway, send {IGNORE_WARNINGS}=true."
+        raise Warned(f"{problem.message} {hint}", problem.details) from problem
 
 
 class StepBody:
@@ -71,13 +94,3 @@ class StepBody:
             raise Unreadable(f"The body has {len(self.problems)} problems.", self.problems)
         if self.invalid:
             raise Invalid(self.invalid[0], self.invalid)
-
-
-def flag(query: QueryParameters, name: str, text: str | None) -> bool | None:
-    """Return the value of a boolean parameter, None if it is absent."""
-    if text is None:
-        return None
-    if text.lower() not in ("true", "false"):
-        query.problems.append(f"{name}: expected true or false, not {printable(text, 40)!r}.")
-        return None
-    return text.lower() == "true"

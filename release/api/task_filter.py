@@ -10,9 +10,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django_filters.widgets import CSVWidget
 
-from elements.permissions import Permission, granted_to
 from release.models import Task
-from release.tasks.approvers import administers, groups_of
+from release.tasks.choosing import requested_by, waiting_for
 from repository_site.core.wording import GUID
 from storage.access.callers import Caller
 
@@ -110,26 +109,14 @@ class TaskFilter(django_filters.FilterSet):
             return queryset
         if value != ME:
             return queryset.filter(assignee_id=UUID(value))
-        own = [self.caller.element_id, *groups_of(self.caller.element_id)]
-        mine = Q(assignee_id__in=[each for each in own if each is not None])
-        found = queryset.filter(mine | Q(assignee_id=None) if approves(self.caller) else mine)
-        return found if administers(self.caller) else found.exclude(self.own_requests())
+        return queryset & waiting_for(self.caller)
 
     def from_whom(self, queryset: Tasks, name: str, value: str) -> Tasks:
         if value == ALL:
             return queryset
         if value != ME:
             return queryset.filter(requester_id=UUID(value))
-        return queryset.filter(self.own_requests())
-
-    def own_requests(self) -> Q:
-        if self.caller.element_id is not None:
-            return Q(requester_id=self.caller.element_id)
-        return Q(requester_id=None, requester_label=self.caller.label)
+        return queryset.filter(requested_by(self.caller))
 
     def which_is_stuck(self, queryset: Tasks, name: str, value: str) -> Tasks:
         return queryset.filter(stuck_on__isnull=value == "false")
-
-
-def approves(caller: Caller) -> bool:
-    return Permission.APPROVE in granted_to(caller)

@@ -13,7 +13,7 @@ from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import require_lifecycle
 from elements.writing.writers import Writer
 from release.api import release_serializers
-from release.api.step_body import ASSIGNEE, COMMENT, StepBody
+from release.api.step_body import ASSIGNEE, COMMENT, StepBody, hinting_at_warnings, ignores_warnings
 from release.api.task_filter import TaskFilter
 from release.models import Task
 from release.tasks.decisions import accept_task, delegate_task, find_task, reject_task, withdraw_task
@@ -94,18 +94,31 @@ class TaskViewSet(ElementWritingViewSet):
         tag="tasks",
         summary="Accept a task",
         versions=ApiVersions.up_to("1.0"),
+        parameters=[release_serializers.IGNORE_WARNINGS],
         writes=True,
+        uses_language=True,
+        warns=True,
         body=release_serializers.DecisionBodySerializer,
         responses=release_serializers.TasksSerializer,
     )
     def accept_task(self, request: Request, **names: str) -> HttpResponse:
         """Accept a task, which applies the requested transition, and return the task.
 
+        If several approvals are needed, the last one applies the transition. Warnings of validation rules refuse it as
+        in applyTransition.
+
         Requires the permission ApproveElement. Only the assignee can accept an assigned task, and requesters cannot
         accept their own requests. Administrators can do both.
         """
-        writer = self._decider(request)
-        return self._answer_task(accept_task(writer, _task_id(names), _comment(request)))
+        writer = self.settled_writer(request)
+        require_lifecycle(self.caller)
+        query = self.query(request)
+        ignore = ignores_warnings(query)
+        query.finish()
+        languages = request.headers.get("Accept-Language", "")
+        with hinting_at_warnings():
+            task = accept_task(writer, _task_id(names), _comment(request), ignore_warnings=ignore, languages=languages)
+        return self._answer_task(task)
 
     @Operation(
         "rejectTask",
@@ -117,7 +130,7 @@ class TaskViewSet(ElementWritingViewSet):
         responses=release_serializers.TasksSerializer,
     )
     def reject_task(self, request: Request, **names: str) -> HttpResponse:
-        """Reject a task and return it. The element stays as it is."""
+        """Reject a task and return it. The element stays as it is; a version in review is sent back."""
         writer = self._decider(request)
         return self._answer_task(reject_task(writer, _task_id(names), _comment(request)))
 

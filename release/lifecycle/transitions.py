@@ -10,14 +10,13 @@ from django.utils.translation import gettext as _
 
 from elements.reading.rows import VersionRow
 from elements.writing.writers import Writer
-from facets.blueprint.cycles import Category, Transition
+from facets.blueprint.cycles import Transition
 from facets.configuration import CompiledCycle
-from release.lifecycle.validation import check
 from release.models import Task
-from release.steps.effects import LifecycleChange, as_published, as_retired, read_published, with_state, write_steps
+from release.steps.effects import LifecycleChange, take_transition
 from release.steps.locking import LifecycleVersion, OnLocked, lock_version
-from release.steps.log import Step, StepTaken
 from release.steps.permissions import may_apply, require_transition
+from release.steps.validation import check
 from release.tasks.decisions import request_consent
 from repository_site.core.problems import Conflict, Invalid, NotFound, placed
 from repository_site.core.wording import listed
@@ -81,15 +80,8 @@ def apply_transition(
     change = LifecycleChange(writer.configuration, writer.zone, writer.author)
     if transition.task:
         request_consent(change, current, transition, request.comment, request.valid_until, ignored)
-    elif cycle.enters_published(transition):
-        _publish(change, current, transition, request.comment, ignored)
     else:
-        if cycle.categories[transition.target] is Category.RETIRED:
-            after = as_retired(change, current.row, transition.target)
-        else:
-            after = with_state(cycle, current.row, transition.target)
-        step = StepTaken(Step.TRANSITION, current.row, after, transition.key, request.comment, ignored)
-        write_steps(change, [step])
+        take_transition(change, current.row, transition, request.comment, ignored)
     return current.row.version
 
 
@@ -105,13 +97,3 @@ def _require_offered(current: LifecycleVersion, cycle: CompiledCycle, transition
     if transition.task and _has_open_task(current):
         text = _("%(label)s has an open task %(task)s; decide or withdraw it first.")
         raise Conflict(text % {"task": transition.task, "label": current.label})
-
-
-def _publish(
-    change: LifecycleChange, current: LifecycleVersion, transition: Transition, comment: str, ignored: list[str]
-) -> None:
-    after = as_published(change, current.row, transition.target)
-    steps = [StepTaken(Step.TRANSITION, current.row, after, transition.key, comment, ignored)]
-    if (earlier := read_published(current.row)) is not None:
-        steps.append(StepTaken(Step.SUCCESSION, earlier, as_retired(change, earlier)))
-    write_steps(change, steps)

@@ -12,16 +12,9 @@ from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import most_written_rows
-from elements.reading.rows import (
-    ShapeRow,
-    VersionRow,
-    read_in_batches,
-    read_predecessors,
-    read_references,
-    read_shapes,
-    read_versions,
-)
-from elements.writing import statements
+from elements.reading.drawings import DrawnShape, StoredDiagram, read_diagram
+from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
+from elements.writing import diagram_statements, statements
 from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.writers import Writer
@@ -96,7 +89,7 @@ class _VersionCopy:
     def write(self) -> None:
         row, author = self.source.row, self.writer.author
         cycle = self.writer.configuration.cycles[self.source.type.key]
-        shapes = read_shapes([row.version]).get(row.version, [])
+        diagram = read_diagram(row.version)
         after = row._replace(
             version=self.version,
             state=cycle.first_state,
@@ -104,14 +97,16 @@ class _VersionCopy:
             major=self.last.major,
             minor=self.last.minor + 1,
         )
-        living, copies = self._write_versions(after, shapes)
+        living, copies = self._write_versions(after, diagram.shapes)
         statements.point_elements([(row.element, self.version, row.published)])
         self._write_references(living, copies)
-        self._write_diagram(shapes, copies)
+        self._write_diagram(diagram, copies)
         log_steps(author, [StepTaken(Step.VERSION, row, after)])
         self._record(after, copies)
 
-    def _write_versions(self, after: VersionRow, shapes: Sequence[ShapeRow]) -> tuple[list[VersionRow], dict[str, str]]:
+    def _write_versions(
+        self, after: VersionRow, shapes: Sequence[DrawnShape]
+    ) -> tuple[list[VersionRow], dict[str, str]]:
         """Write the copies, in batches. Return the elements that live in the diagram, and the ids of their copies."""
         types = self.writer.configuration.types_by_id
         living: list[VersionRow] = []
@@ -169,16 +164,29 @@ class _VersionCopy:
             for context, targets in contexts.items()
         )
 
-    def _write_diagram(self, shapes: Sequence[ShapeRow], copies: Mapping[str, str]) -> None:
-        ids = {shape.shape: str(uuid4()) for shape in shapes}
-        statements.insert_shapes(
-            [
-                (ids[shape.shape], self.version, copies.get(shape.element, shape.element), place)
-                for place, shape in enumerate(shapes)
-            ]
+    def _write_diagram(self, diagram: StoredDiagram, copies: Mapping[str, str]) -> None:
+        new: dict[str | None, str] = {each.shape: str(uuid4()) for each in diagram.shapes}
+        new |= {each.lane: str(uuid4()) for each in diagram.lanes}
+        diagram_statements.insert_lanes(
+            self.version, [each._replace(lane=new[each.lane], parent=new.get(each.parent)) for each in diagram.lanes]
         )
-        before = read_predecessors(list(ids))
-        statements.insert_flows([(ids[shape], ids[one]) for shape in ids for one in before.get(shape, ())])
+        diagram_statements.insert_shapes(
+            self.version,
+            [
+                each._replace(
+                    shape=new[each.shape],
+                    element=copies.get(each.element, each.element),
+                    lane=new.get(each.lane),
+                    container=new.get(each.container),
+                    host=new.get(each.host),
+                )
+                for each in diagram.shapes
+            ],
+        )
+        diagram_statements.insert_flows(
+            [each._replace(shape=new[each.shape], predecessor=new[each.predecessor]) for each in diagram.flows]
+        )
+        diagram_statements.copy_source(self.source.row.version, self.version)
 
     def _record(self, after: VersionRow, copies: Mapping[str, str]) -> None:
         number = f"{after.major}.{after.minor}"

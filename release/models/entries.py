@@ -19,6 +19,7 @@ class LifecycleEntry(TenantModel):
         EFFECT = "effect", "validFrom reached"
         EXPIRY = "expiry", "validUntil reached"
         REQUEST = "request", "task created"
+        APPROVAL = "approval", "task accepted, more approvals needed"
         REJECTION = "rejection", "task rejected"
         WITHDRAWAL = "withdrawal", "task withdrawn"
         DELEGATION = "delegation", "task delegated"

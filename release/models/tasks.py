@@ -8,9 +8,10 @@ from storage.models.tenant import tenant_link
 
 
 class Task(TenantModel):
-    """A transition that waits for approval (D23).
+    """A transition that waits for approval (D23), or a version that waits in a state for one approver (D355).
 
-    People have no foreign keys: users can be deleted, and a task whose approver was deleted is stuck.
+    People have no foreign keys: users can be deleted, and a task whose approver was deleted is stuck. Tasks are opened
+    while their element is locked, so that a version has one request, or one round of tasks, at a time.
     """
 
     class State(models.TextChoices):
@@ -44,17 +45,15 @@ class Task(TenantModel):
     decider_id = models.UUIDField(null=True)
     decider_label = models.CharField(max_length=200, blank=True)
     decision = models.TextField(blank=True, help_text="The comment of the decider.")
+    round_id = models.UUIDField(null=True, help_text="Shared by the tasks that open when a version starts to wait.")
+    approvals = models.SmallIntegerField(default=1, db_default=1, help_text="Tasks of the round that must be accepted.")
+    due_on = models.DateTimeField(null=True, help_text="Empty means the usual number of days of the storage.")
     stuck_on = models.DateTimeField(null=True)
     stuck_reasons = models.JSONField(default=list)
 
     class Meta:
         verbose_name, verbose_name_plural = _("task"), _("tasks")
         ordering = ["requested_on", "id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["storage_id", "version"], condition=models.Q(state="open"), name="one_open_task"
-            )
-        ]
         indexes = [
             models.Index(fields=["storage_id", "state", "requested_on", "id"], name="task_by_state"),
             models.Index(fields=["storage_id", "assignee_id"], name="task_by_assignee"),

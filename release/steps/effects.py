@@ -13,14 +13,18 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing import statements
-from elements.writing.history import Author
-from facets.blueprint.cycles import Category
+from elements.writing import diagram_statements, statements
+from elements.writing.authors import Author
+from elements.writing.events import event_statements
+from elements.writing.statements import execute_together
+from facets.blueprint.cycles import Category, Transition
 from facets.configuration import CompiledCycle, Configuration
 from release.models import Task
 from release.steps.days import start_of_day
 from release.steps.locking import read_numbers
-from release.steps.log import StepTaken, log_steps, record_steps
+from release.steps.log import Step, StepTaken, log_steps, record_steps
+from release.steps.opening import open_tasks_of
+from release.steps.step_events import decision_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,36 @@ def read_published(row: VersionRow) -> VersionRow | None:
     return read_versions([row.published])[row.published]
 
 
+def take_transition(
+    change: LifecycleChange,
+    row: VersionRow,
+    transition: Transition,
+    comment: str,
+    ignored: Sequence[str] = (),
+    task: Task | None = None,
+    assignee: UUID | None = None,
+) -> None:
+    """Bring a version to the target of a transition, with all that follows from it.
+
+    `task` is the accepted task, and `assignee` the approver on whose behalf it was accepted.
+    """
+    cycle = change.cycle_of(row)
+    earlier = None
+    if cycle.enters_published(transition):
+        after = as_published(change, row, transition.target)
+        earlier = read_published(row)
+    elif cycle.categories[transition.target] is Category.RETIRED:
+        after = as_retired(change, row, transition.target)
+    else:
+        after = with_state(cycle, row, transition.target)
+    steps = [
+        StepTaken(Step.TRANSITION, row, after, transition.key, comment, ignored, task.id if task else None, assignee)
+    ]
+    if earlier is not None:
+        steps.append(StepTaken(Step.SUCCESSION, earlier, as_retired(change, earlier)))
+    write_steps(change, steps)
+
+
 def write_steps(change: LifecycleChange, steps: Sequence[StepTaken]) -> list[Task]:
     """Write the versions as the steps leave them, with pointers, diagrams, tasks, log and change history.
 
@@ -82,13 +116,17 @@ def write_steps(change: LifecycleChange, steps: Sequence[StepTaken]) -> list[Tas
     newest |= {each.after.element: each.after.version for each in steps if each.is_release}
     statements.point_elements([(element, newest[element], version) for element, version in pointers.items()])
     changed = [each.after.version for each in steps if each.before.category != each.after.category]
-    statements.settle_diagrams(changed, change.configuration.living_in_diagrams)
+    diagram_statements.settle_diagrams(changed, change.configuration.living_in_diagrams)
     log_steps(change.author, steps)
     record_steps(change.author, change.zone, steps)
-    return _close_tasks([each.after.version for each in steps if each.before.state != each.after.state], change.author)
+    moved = {each.after.version for each in steps if each.before.state != each.after.state}
+    closed = close_tasks(list(moved), change.author)
+    open_tasks_of(change.author, [(row, change.cycle_of(row)) for row in last.values() if row.version in moved])
+    return closed
 
 
-def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
+def close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
+    """Make the open tasks of the versions obsolete, and return them."""
     found = list(open_tasks(versions)) if versions else []
     if found:
         Task.objects.filter(id__in=[each.id for each in found]).update(
@@ -99,6 +137,9 @@ def _close_tasks(versions: Sequence[str], author: Author) -> list[Task]:
             stuck_on=None,
             stuck_reasons=[],
         )
+        overtaken = Task.State.OBSOLETE
+        events = [decision_event(str(each.element_id), str(each.version_id), each.id, overtaken) for each in found]
+        execute_together(event_statements(author, events))
     return found
 
 

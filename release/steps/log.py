@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,10 +11,13 @@ import orjson
 
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import VersionRow, read_identities
-from elements.writing.history import Action, Author, HistoryEntry, record
-from elements.writing.statements import execute
+from elements.writing.authors import Author
+from elements.writing.events import ElementEvent, event_statements
+from elements.writing.history import Action, HistoryEntry, record
+from elements.writing.statements import execute_together
 from facets.blueprint.cycles import OPEN, Category
 from release.models import LifecycleEntry
+from release.steps.step_events import state_events, task_events
 from repository_site.core.database.statements import as_arrays, fetch
 from repository_site.core.rest.datetimes import wire_datetime
 
@@ -34,6 +37,11 @@ class StepTaken:
     ignored: Sequence[str] = ()
     task: UUID | None = None
     assignee: UUID | None = None
+    assigned: UUID | None = None
+    """The first assignee of a new task, which the log does not show."""
+
+    def task_events(self) -> Iterator[ElementEvent]:
+        return task_events(self.step, self.after, self.task, self.assignee or self.assigned)
 
     @property
     def is_release(self) -> bool:
@@ -77,16 +85,19 @@ def log_steps(author: Author, steps: Sequence[StepTaken]) -> None:
                 each.assignee,
             )
         )  # fmt: skip
-    execute(sql, [author.element, author.label, author.request_id, author.now, *as_arrays(rows)])
+    given = [author.element, author.label, author.request_id, author.now, *as_arrays(rows)]
+    events = [event for each in steps for event in each.task_events()]
+    execute_together([(sql, given), *event_statements(author, events)])
 
 
 def record_steps(author: Author, zone: Any, steps: Sequence[StepTaken]) -> None:
     """Add the steps to the change history, which covers all changes of an element."""
-    entries = []
+    entries, events = [], []
     for each in steps:
         before, after = _facts(each.before, zone), _facts(each.after, zone)
         changed = [name for name in after if before[name] != after[name]]
         if changed:
+            events += state_events(each.before, each.after, each.transition, changed)
             entries.append(
                 HistoryEntry(
                     each.after.element,
@@ -96,7 +107,7 @@ def record_steps(author: Author, zone: Any, steps: Sequence[StepTaken]) -> None:
                     {name: after[name] for name in changed},
                 )
             )
-    record(author, entries)
+    record(author, entries, (), events)
 
 
 def _facts(row: VersionRow, zone: Any) -> dict[str, Any]:
@@ -112,15 +123,16 @@ SQL = """SELECT l.number, l.version_id::text, l.version, l.step, l.from_state, l
         l.caller_id::text, l.caller_label, l.request_id, l.comment, l.ignored_warnings, l.task_id::text,
         l.assignee_id::text
     FROM release_lifecycleentry l WHERE l.element_id = %s::uuid ORDER BY l.number LIMIT %s OFFSET %s"""
+NEWEST_FIRST = SQL.replace("ORDER BY l.number", "ORDER BY l.number DESC")
 
 
 def count_steps(element: str) -> int:
     return int(fetch("SELECT count(*) FROM release_lifecycleentry WHERE element_id = %s::uuid", [element])[0][0])
 
 
-def read_steps(reader: Reader, element: str, limit: int, offset: int) -> list[dict[str, Any]]:
-    """Return the steps, oldest first, without empty fields (D8)."""
-    rows = fetch(SQL, [element, limit, offset])
+def read_steps(reader: Reader, element: str, limit: int, offset: int, *, newest_first: bool) -> list[dict[str, Any]]:
+    """Return the steps in the order of time, without empty fields (D8)."""
+    rows = fetch(NEWEST_FIRST if newest_first else SQL, [element, limit, offset])
     people = read_identities(reader.audience, {one for row in rows for one in (row[8], row[-1]) if one})
     found = []
     for number, version, label, step, source, target, transition, at, caller, name, request, *rest in rows:

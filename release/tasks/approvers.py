@@ -19,7 +19,7 @@ from storage.options import Role
 
 # In this order; the first context that is set names the approver.
 APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")
-GROUPS = "userGroups"
+GROUPS, DEPUTIES = "userGroups", "deputies"
 ELEMENTS = """FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
     JOIN elements_elementversion v ON v.id = e.newest_id"""
 APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if Permission.APPROVE in granted)
@@ -49,6 +49,26 @@ def is_for(task: Task, caller: Caller) -> bool:
     if task.assignee_id is None:
         return True
     return task.assignee_id == caller.element_id or task.assignee_id in groups_of(caller.element_id)
+
+
+def are_for(tasks: Collection[Task], caller: Caller) -> bool:
+    """Return whether this caller is among the assignees of all these tasks, with at most one statement."""
+    own = {None, caller.element_id, *groups_of(caller.element_id)}
+    return all(each.assignee_id in own and not is_requester(each, caller) for each in tasks)
+
+
+def is_deputy(task: Task, caller: Caller) -> bool:
+    """Return whether this caller is a deputy of the assignee."""
+    return not is_requester(task, caller) and task.assignee_id in represented_by(caller.element_id)
+
+
+def represented_by(element: UUID | None) -> set[UUID]:
+    """Return the users who name this one as a deputy."""
+    if element is None:
+        return set()
+    sql = """SELECT e.id FROM elements_reference r JOIN elements_element e ON e.newest_id = r.version_id
+        WHERE r.target_id = %s AND r.context = %s"""
+    return {row[0] for row in fetch(sql, [element, DEPUTIES])}
 
 
 def is_requester(task: Task, caller: Caller) -> bool:
@@ -92,6 +112,8 @@ class People:
 
     users: dict[UUID, Person] = field(default_factory=dict)
     groups: dict[UUID, list[Person]] = field(default_factory=dict)
+    deputies: dict[UUID, list[Person]] = field(default_factory=dict)
+    """Deputies of those users who cannot decide themselves."""
 
     def candidates(self, assignee: UUID) -> list[Person]:
         return [self.users[assignee]] if assignee in self.users else self.groups.get(assignee, [])
@@ -110,6 +132,16 @@ def read_people(elements: Collection[UUID]) -> People:
     for group, element, attributes in fetch(sql, [list(found.groups), GROUPS, USER_TYPE]) if found.groups else ():
         found.groups[group].append(_person(element, grant_of(orjson.loads(attributes))))
     return found
+
+
+def read_deputies(people: People) -> None:
+    """Add the deputies of the users who cannot decide, which takes a statement only if there are such users."""
+    absent = [each.id for each in people.users.values() if not (each.is_active and each.may_approve)]
+    sql = f"""SELECT o.id, e.id, v.attributes {ELEMENTS} JOIN elements_reference r ON r.target_id = e.id
+        JOIN elements_element o ON o.newest_id = r.version_id
+        WHERE o.id = ANY(%s) AND r.context = %s AND t.key = %s"""
+    for user, element, attributes in fetch(sql, [absent, DEPUTIES, USER_TYPE]) if absent else ():
+        people.deputies.setdefault(user, []).append(_person(element, grant_of(orjson.loads(attributes))))
 
 
 def read_approvers() -> list[Person]:
@@ -136,6 +168,8 @@ class ApproverLookup:
 
     people: People
     approvers: Sequence[Person]
+    accepted: Mapping[UUID, Collection[UUID]]
+    """People who have accepted, by the round of tasks: the next approval must come from somebody else."""
     limit: int
     now: datetime
 
@@ -144,25 +178,48 @@ class ApproverLookup:
         if task.state != Task.State.OPEN:
             return []
         candidates = self.approvers if task.assignee_id is None else self.people.candidates(task.assignee_id)
-        found = _approver_problem(task, candidates)
-        overdue = self.now - task.requested_on > timedelta(days=self.limit)
+        deputies = self.people.deputies.get(task.assignee_id, ()) if task.assignee_id else ()
+        is_decidable = any(self._may_decide(each, task) for each in (*candidates, *deputies))
+        found = None if is_decidable else _approver_problem(candidates)
+        overdue = self.now > due_date(task, self.limit)
         return [*([found] if found else []), *([Task.Stuck.OVERDUE] if overdue else [])]
+
+    def _may_decide(self, person: Person, task: Task) -> bool:
+        accepted = self.accepted.get(task.round_id, ()) if task.round_id else ()
+        return person.may_decide(task) and (person.id not in accepted or person.is_administrator)
+
+
+def due_date(task: Task, usual_days: int) -> datetime:
+    return task.due_on or task.requested_on + timedelta(days=usual_days)
 
 
 def look_up_approvers(tasks: Collection[Task], limit: int, now: datetime) -> ApproverLookup:
-    """Look up the approvers of any number of tasks with at most four statements."""
+    """Look up the approvers of any number of tasks with at most six statements."""
     people = read_people({each.assignee_id for each in tasks if each.assignee_id})
+    read_deputies(people)
     approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
-    return ApproverLookup(people, approvers, limit, now)
+    return ApproverLookup(people, approvers, read_accepted(tasks), limit, now)
 
 
-def _approver_problem(task: Task, candidates: Collection[Person]) -> Task.Stuck | None:
-    if any(each.may_decide(task) for each in candidates):
-        return None
+def read_accepted(tasks: Collection[Task]) -> dict[UUID, set[UUID]]:
+    """Return the people who have accepted in the rounds of open tasks with several approvals, by round."""
+    several = [each for each in tasks if each.round_id and each.approvals > 1 and each.state == Task.State.OPEN]
+    found: dict[UUID, set[UUID]] = {}
+    if several:
+        accepted = Task.objects.filter(
+            version_id__in={each.version_id for each in several}, state=Task.State.ACCEPTED, round_id__isnull=False
+        )
+        for round_id, person in accepted.values_list("round_id", "decider_id"):
+            if round_id and person:
+                found.setdefault(round_id, set()).add(person)
+    return found
+
+
+def _approver_problem(candidates: Collection[Person]) -> Task.Stuck:
     active = [each for each in candidates if each.is_active]
     if candidates and not active:
         return Task.Stuck.INACTIVE
     if active and not any(each.may_approve for each in active):
         return Task.Stuck.NO_ROLE
-    # Nobody, or only the requester.
+    # Nobody, or only the requester and people who have accepted.
     return Task.Stuck.MISSING

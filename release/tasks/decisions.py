@@ -13,15 +13,18 @@ from elements.permissions import Permission
 from elements.reading.rows import read_versions
 from elements.users import USER_TYPE
 from elements.writing.writers import Writer
-from facets.blueprint.cycles import Category, Transition
+from facets.blueprint.cycles import Category, State, Transition
 from release.models import Task
 from release.steps.days import start_of_day
-from release.steps.effects import LifecycleChange, as_retired, with_state, write_steps
+from release.steps.effects import LifecycleChange, as_retired, close_tasks, take_transition, with_state, write_steps
 from release.steps.locking import LifecycleVersion, lock_version
 from release.steps.log import Step, StepTaken, log_steps
+from release.steps.opening import new_task
 from release.steps.permissions import require
-from release.tasks.approvers import Person, administers, choose_approver, find_person, is_for, is_requester
+from release.steps.validation import check
+from release.tasks.approvers import Person, administers, choose_approver, find_person, is_deputy, is_for, is_requester
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
+from storage.access.callers import Caller
 
 ALREADY = {
     Task.State.ACCEPTED: gettext_noop("The task has already been accepted."),
@@ -46,22 +49,11 @@ def request_consent(
         raise Invalid(placed("validUntil", text))
     if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
         raise Invalid(placed("validUntil", _("must be earlier than the current end of the version.")))
-    task = Task.objects.create(
-        type=transition.task,
-        element_id=row.element,
-        version_id=row.version,
-        revision=row.revision,
-        transition=transition.key,
-        source_state=transition.source,
-        target_state=transition.target,
-        valid_until=valid_until,
-        requested_on=author.now,
-        requester_id=author.element,
-        requester_label=author.label,
-        comment=comment,
-        assignee_id=choose_approver(current.related, author.element),
-    )
-    log_steps(author, [StepTaken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id)])
+    assignee = choose_approver(current.related, author.element)
+    task = new_task(author, row, transition, transition.task, assignee, valid_until=valid_until, comment=comment)
+    task.save(force_insert=True)
+    step = StepTaken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id, assigned=task.assignee_id)
+    log_steps(author, [step])
     return task
 
 
@@ -69,8 +61,11 @@ class Decision:
     def __init__(self, writer: Writer, task_id: UUID) -> None:
         self.writer = writer
         found = find_task(task_id)
-        rows = read_versions([str(found.version_id)])
-        self.current = lock_version(writer, rows[str(found.version_id)])
+        row = read_versions([str(found.version_id)]).get(str(found.version_id))
+        if row is None:
+            # Somebody has just deleted the version, and the task with it.
+            raise NotFound(no_task(str(task_id)))
+        self.current = lock_version(writer, row)
         self.task = find_task(task_id)
         self.change = LifecycleChange(writer.configuration, writer.zone, writer.author)
 
@@ -84,7 +79,7 @@ class Decision:
             return
         if is_requester(self.task, self.writer.caller):
             raise Forbidden(_("You cannot decide your own request (four-eyes principle); only an administrator can."))
-        if not self.is_for_caller:
+        if not self.is_for_caller and not is_deputy(self.task, self.writer.caller):
             raise Forbidden(
                 _("The task is assigned to another approver; only that approver or an administrator can decide it.")
             )
@@ -105,8 +100,7 @@ class Decision:
     def transition(self) -> Transition:
         """Return the requested transition, if neither the version nor its release cycle has changed."""
         current, task = self.current, self.task
-        known = {each.key: each for each in current.cycle.cycle.transitions} if current.cycle else {}
-        found = known.get(task.transition)
+        found = self._known.get(task.transition)
         if current.row.state != task.source_state or current.row.revision != task.revision:
             text = _(
                 "%(label)s has changed since the task was created; reject or withdraw the task, then request again."
@@ -118,6 +112,42 @@ class Decision:
             text = _("The release cycle no longer has the transition %(key)s; reject or withdraw the task.")
             raise Conflict(text % {"key": task.transition})
         return found
+
+    @cached_property
+    def _known(self) -> dict[str, Transition]:
+        cycle = self.current.cycle
+        return {each.key: each for each in cycle.cycle.transitions} if cycle else {}
+
+    @property
+    def _waiting(self) -> State | None:
+        cycle = self.current.cycle
+        return cycle.waiting.get(self.current.row.state) if cycle else None
+
+    def way_on(self) -> Transition:
+        """Return the transition that accepting applies to a waiting version, if the task still shows that one."""
+        task, waiting = self.task, self._waiting
+        found = self._known[waiting.accept] if waiting else None
+        shown = task.transition, task.source_state, task.target_state
+        if found is None or (found.key, found.source, found.target) != shown:
+            text = _("The release cycle has changed since the task was created; reject or withdraw the task.")
+            raise Conflict(text)
+        return found
+
+    def decline(self, state: Task.State, step: Step, comment: str, behalf: UUID | None = None) -> None:
+        """Close the task. A waiting version goes back by the transition that its state names for rejection.
+
+        It stays where it is if the state has lost its task since, so that declining is always possible (D91).
+        """
+        self.close(state, comment)
+        row, task, waiting = self.current.row, self.task, self._waiting
+        if task.round_id is None or waiting is None:
+            self.log(step, comment, behalf)
+            if task.round_id is not None:
+                close_tasks([row.version], self.writer.author)
+            return
+        way = self._known[waiting.reject]
+        after = with_state(self.change.cycle_of(row), row, way.target)
+        write_steps(self.change, [StepTaken(step, row, after, way.key, comment, (), task.id, behalf)])
 
     def close(self, state: Task.State, comment: str) -> None:
         author, task = self.writer.author, self.task
@@ -142,16 +172,46 @@ def find_task(task_id: UUID) -> Task:
     return found
 
 
-def accept_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Apply the requested transition and, if the end of the version is reached, expire it; log both steps."""
+def accept_task(
+    writer: Writer, task_id: UUID, comment: str, *, ignore_warnings: bool = False, languages: str = ""
+) -> Task:
+    """Apply the requested transition and, if the end of the version is reached, expire it; log both steps.
+
+    A waiting version takes its transition as soon as there are enough approvals. `languages` are those that the caller
+    prefers for the warnings, as in Accept-Language.
+    """
     decision = Decision(writer, task_id)
     task = decision.task
     decision.require_approver(_("Accepting a task"))
     decision.require_open()
+    if task.round_id is not None:
+        return _approve(decision, comment, ignore_warnings=ignore_warnings, languages=languages)
     transition = decision.transition()
     decision.close(Task.State.ACCEPTED, comment)
     write_steps(decision.change, _steps(decision, transition, comment))
     return task
+
+
+def _approve(decision: Decision, comment: str, *, ignore_warnings: bool, languages: str) -> Task:
+    task, caller, change = decision.task, decision.writer.caller, decision.change
+    accepted = Task.objects.filter(version_id=task.version_id, round_id=task.round_id, state=Task.State.ACCEPTED)
+    deciders = [(each.decider_id, each.decider_label) for each in accepted]
+    if any(_is_decider(caller, *each) for each in deciders) and not administers(caller):
+        raise Conflict(_("You have already accepted; the next approval must come from somebody else."))
+    transition = decision.way_on()
+    decision.close(Task.State.ACCEPTED, comment)
+    if len(deciders) + 1 < task.approvals:
+        decision.log(Step.APPROVAL, comment, decision.behalf)
+        return task
+    ignored = check(
+        decision.current, transition, change.author.now, ignore_warnings=ignore_warnings, languages=languages
+    )
+    take_transition(change, decision.current.row, transition, comment, ignored, task, decision.behalf)
+    return task
+
+
+def _is_decider(caller: Caller, element: UUID | None, label: str) -> bool:
+    return element == caller.element_id if element is not None else label == caller.label
 
 
 def _steps(decision: Decision, transition: Transition, comment: str) -> list[StepTaken]:
@@ -178,22 +238,20 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Ste
 
 
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Close the task; the version stays as it is."""
+    """Close the task. The version stays as it is, but a waiting version is sent back."""
     decision = Decision(writer, task_id)
     decision.require_approver(_("Rejecting a task"))
     decision.require_open()
-    decision.close(Task.State.REJECTED, comment)
-    decision.log(Step.REJECTION, comment, decision.behalf)
+    decision.decline(Task.State.REJECTED, Step.REJECTION, comment, decision.behalf)
     return decision.task
 
 
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Close the task on behalf of the requester or an administrator."""
+    """Close the task on behalf of the requester or an administrator. A waiting version is sent back."""
     decision = Decision(writer, task_id)
     decision.require_requester(_("Only the requester or an administrator can withdraw this."))
     decision.require_open()
-    decision.close(Task.State.WITHDRAWN, comment)
-    decision.log(Step.WITHDRAWAL, comment)
+    decision.decline(Task.State.WITHDRAWN, Step.WITHDRAWAL, comment)
     return decision.task
 
 
@@ -203,7 +261,7 @@ def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -
     decision.require_approver(_("Delegating a task"))
     decision.require_open()
     task, person = decision.task, find_person(assignee)
-    if refusal := _assignee_problem(task, assignee, person):
+    if refusal := _assignee_problem(task, assignee, person) or _round_problem(task, assignee):
         raise Invalid(placed("assignee", refusal % {"type": USER_TYPE, "id": assignee}))
     task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
     task.save()
@@ -221,10 +279,23 @@ def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
     return _("the %(type)s %(id)s is the requester (four-eyes principle).") if assignee == task.requester_id else ""
 
 
+def _round_problem(task: Task, assignee: UUID) -> str:
+    """Return why the round of the task cannot count this person once more."""
+    if task.round_id is None:
+        return ""
+    others = Task.objects.filter(version_id=task.version_id, round_id=task.round_id).exclude(id=task.id)
+    for each in others:
+        if each.state == Task.State.OPEN and each.assignee_id == assignee:
+            return _("the %(type)s %(id)s already has an open task for this version.")
+        if each.state == Task.State.ACCEPTED and each.decider_id == assignee:
+            return _("the %(type)s %(id)s has already accepted this version.")
+    return ""
+
+
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
-    """Log that the assignee was reminded. The service sends no message itself (D117)."""
+    """Remind the assignee: the log has the step, and its event becomes a message (D117)."""
     decision = Decision(writer, task_id)
-    decision.require_requester(_("Only the requester or an administrator can record a reminder."))
+    decision.require_requester(_("Only the requester or an administrator can remind."))
     decision.require_open()
     decision.log(Step.REMINDER, comment, decision.task.assignee_id)
     return decision.task

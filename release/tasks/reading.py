@@ -56,8 +56,11 @@ def task_documents(reader: Reader, tasks: Sequence[Task]) -> list[dict[str, Any]
         ):
             if text:
                 document[name] = text
+        if task.approvals > 1:
+            document["approvals"] = task.approvals
         for name, moment in (
             ("validUntil", task.valid_until),
+            ("dueOn", task.due_on),
             ("decidedOn", task.decided_on),
             ("stuckOn", task.stuck_on),
         ):

@@ -15,14 +15,17 @@ from uuid import UUID
 from django.utils import timezone
 
 from release.models import LifecycleEntry, Task
-from release.tasks.approvers import People, look_up_approvers
+from release.tasks.approvers import People, due_date, look_up_approvers
 from repository_site.core.database.statements import fetch
 from storage.models import Storage
 
 # A task that is due within this time is highlighted.
 SOON = timedelta(days=3)
 # The columns that decide whether a task is stuck. Every page of the back office reads all open tasks.
-DECISIVE = ("state", "element_id", "assignee_id", "requester_id", "requested_on")
+DECISIVE = (
+    "state", "element_id", "version_id", "assignee_id", "requester_id", "requested_on", "due_on", "round_id",
+    "approvals",
+)  # fmt: skip
 
 
 class AssigneeStatus(StrEnum):
@@ -104,9 +107,8 @@ def read_open_tasks(storage: Storage) -> OpenTasks:
 
 
 def read_task_statuses(storage: Storage, tasks: Sequence[Task]) -> list[TaskStatus]:
-    """Return the status of any number of tasks, in their order, with at most five statements."""
+    """Return the status of any number of tasks, in their order, with at most seven statements."""
     now = timezone.now()
-    limit = timedelta(days=storage.stuck_after_days)
     lookup = look_up_approvers(tasks, storage.stuck_after_days, now)
     reminders = read_reminders(tasks)
     return [
@@ -115,7 +117,7 @@ def read_task_statuses(storage: Storage, tasks: Sequence[Task]) -> list[TaskStat
             _assignee_status(task.assignee_id, lookup.people),
             lookup.reasons(task),
             reminders.get(task.id, Reminders()),
-            task.requested_on + limit,
+            due_date(task, storage.stuck_after_days),
             now,
         )
         for task in tasks

@@ -67,7 +67,8 @@ def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
     for parameter in operation["parameters"]:
         if parameter["in"] in ("path", "query") and parameter["name"] in given:
             parameter["example"] = given[parameter["name"]]
-    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    bodies = operation.get("requestBody", {}).get("content", {})
+    body = bodies.get("application/json") or bodies.get("application/xml")
     if body is not None and "body" in example:
         body["example"] = example["body"]
     for content in operation["responses"]["200"]["content"].values():

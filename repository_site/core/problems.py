@@ -39,6 +39,14 @@ class Conflict(Problem):
     """The request conflicts with the current state of the resource."""
 
 
+class Gone(Problem):
+    """The place in a feed from which the client wants to continue is not known any more; `next` is the oldest one."""
+
+    def __init__(self, message: str, next: str) -> None:
+        super().__init__(message)
+        self.next = next
+
+
 class PreconditionFailed(Problem):
     """The resource has changed since the client read it."""
 

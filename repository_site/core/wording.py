@@ -19,6 +19,11 @@ def printable(text: str, limit: int = 100) -> str:
     return shown + "…" if len(text) > limit else shown
 
 
+def clean_text(given: str, limit: int = 200) -> str:
+    """Return the beginning of a text that somebody typed, on one line and without characters that cannot be stored."""
+    return " ".join("".join(each if each.isprintable() else " " for each in given[:limit]).split())
+
+
 def listed(names: Sequence[object], joint: str = "and") -> str:
     """Return names as an enumeration: `a, b and c`."""
     *others, last = map(str, names)

@@ -14,7 +14,7 @@ from django.urls import get_script_prefix
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from elements.presentation.searching import clean_text, words_of
+from repository_site.core.wording import clean_text
 from storage.access.memberships import admission_code
 from storage.back_office.model_admin import OFFICE_ROLES
 from storage.models import AnonymousAccess, StaffAccount, Storage
@@ -24,6 +24,8 @@ from storage.tenancy.contexts import Context, ContextType
 MOST = 50
 # A shorter list needs no search.
 FEW = 10
+# Further words of a search text are ignored.
+MOST_WORDS = 10
 
 
 @require_safe
@@ -56,7 +58,7 @@ def _cards(account: StaffAccount | None, text: str) -> list[dict[str, str]]:
     A membership shows its storage even while the user that it names is inactive (D4); entering checks that.
     """
     storages = Storage.objects.select_related("collection").order_by("collection__key", "key")
-    for word in words_of(text):
+    for word in text.split()[:MOST_WORDS]:
         storages = storages.filter(
             Q(key__icontains=word) | Q(title__icontains=word) | Q(collection__key__icontains=word)
         )

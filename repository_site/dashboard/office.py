@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from repository_site.dashboard.overview import dashboard
 from storage.admin.site_overview import site_overview
 from storage.back_office import storage_office
+from storage.models import StaffAccount
 from storage.pages import page_caller, storage_of
 
 Navigation = list[dict[str, Any]]
@@ -27,6 +28,10 @@ def state_style(request: HttpRequest) -> str:
 
 def script(request: HttpRequest) -> str:
     return static("back_office/office.js")
+
+
+def search_box(request: HttpRequest) -> str:
+    return static("search_box.js")
 
 
 def expressions(request: HttpRequest) -> str:
@@ -56,6 +61,16 @@ def reader_address(request: HttpRequest) -> str:
     return reverse("reader:start")
 
 
+def account_links(request: HttpRequest) -> Navigation:
+    """Return the links of the account menu. The sign-in page has no account."""
+    if not isinstance(request.user, StaffAccount) or page_caller(request) is None:
+        return []
+    links = [{"title": _("My account"), "link": reverse("account")}]
+    if request.user.has_usable_password():
+        links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    return links
+
+
 def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return {**context, **dashboard(request)}
 
@@ -78,6 +93,8 @@ def site_navigation(request: HttpRequest) -> Navigation:
                 _item(_("Overview"), "dashboard", "index"),
                 _item(_("Collections"), "folder", "storage_storagecollection_changelist"),
                 _item(_("Storages"), "database", "storage_storage_changelist"),
+                _item(_("Load"), "speed", "storage_load"),
+                _item(_("Jobs"), "work_history", "storage_queuedjob_changelist"),
             ],
         ),
         _group(

@@ -77,6 +77,8 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
                 "level": max(level.upper(), "INFO", key=logging.getLevelName),
                 "propagate": True,
             },
+            # It reports the start and the end of each job; `storage.jobs` reports failures.
+            "procrastinate": {"level": "WARNING"},
             # The request line already reports every 4xx.
             "django.request": {"level": "ERROR"},
             # A request with a wrong host name is not our error; the request line reports the 400.

@@ -23,11 +23,15 @@ from django.db import connections
 
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
-from repository_site.core.fairness import admission  # noqa: F401  workers share its memory, so load it before the fork
+
+# Workers share the memory of this module, so it is loaded before the fork.
+from repository_site.core.fairness.admission import FOLLOWING_AT_ONCE
 from repository_site.core.fairness.cost import start_measuring_statements
 from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.core.ports import Bind
+from repository_site.operations.balance import share_balance
+from repository_site.operations.job_process import job_process
 from repository_site.operations.unread import close_unread_connections
 
 if TYPE_CHECKING:
@@ -38,7 +42,7 @@ LINUX_SET_PARENT_DEATH_SIGNAL = 1
 GLIBC_MOST_ARENAS = -8
 # Far more than connections in the pool: a thread that waits for the body of a slow client, or for its turn, uses no
 # connection and must not block other requests. The server starts threads when it needs them, and ends idle ones.
-THREADS = BODIES_AT_ONCE + WAITING_AT_ONCE + 32
+THREADS = BODIES_AT_ONCE + WAITING_AT_ONCE + FOLLOWING_AT_ONCE + 32
 # Connections of a worker, most of which are idle.
 CONNECTIONS = 2 * THREADS
 # How long a connection may be idle. Longer than a proxy keeps one (nginx: 60 s): otherwise the proxy could send a
@@ -62,9 +66,10 @@ _announcement = ""
 _metrics: MetricsFolder | None = None
 
 
-def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: str = "") -> None:
+def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: str = "", jobs: int = 0) -> None:
     """Serve until SIGINT or SIGTERM, and print the announcement once the server accepts connections.
 
+    A worker process runs up to `jobs` background jobs at the same time.
     `target` names the function that returns the WSGI application in each worker; benchmarks give others.
     """
     from granian import Granian
@@ -80,6 +85,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
     share_one_arena()
     _metrics = MetricsFolder.make()
     _cores, _workers, _bind, _announcement = cores_for(workers), workers, bind, announcement
+    share_balance(workers)
     give_workers_their_own_signals()
     server = Granian(
         target,
@@ -99,7 +105,8 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
         log_dictconfig=copy.deepcopy(settings.LOGGING),
     )
     try:
-        server.serve(spawn_target=spawn_worker)
+        with job_process(jobs):
+            server.serve(spawn_target=spawn_worker)
     finally:
         _metrics.remove()
 
@@ -138,7 +145,7 @@ def give_workers_their_own_signals() -> None:
 
 def worker_application() -> Callable[..., Any]:
     """Return the WSGI application; granian calls this in each worker process."""
-    die_with_parent()
+    die_with_parent(os.getppid())
     from elements.api.entity_tags import code_digest
     from repository_site.operations.metrics.instruments import start_recording
     from repository_site.operations.metrics.page import start_measuring
@@ -205,18 +212,17 @@ def _bound_cores() -> list[list[int]]:
     return found
 
 
-def die_with_parent() -> None:
+def die_with_parent(parent: int, sent: signal.Signals = signal.SIGKILL) -> None:
     """End this worker with its main process; otherwise a killed main process would leave workers on the port."""
-    parent = os.getppid()
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(LINUX_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        ctypes.CDLL(None, use_errno=True).prctl(LINUX_SET_PARENT_DEATH_SIGNAL, sent)
         if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), sent)
         return
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), sent)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -9,6 +9,7 @@ for clients that read slowly.
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -23,6 +24,8 @@ from granian.server.mp import WorkerProcess
 
 from repository_site.core.fairness.admission import AFTER_SENDING
 from repository_site.core.fairness.unread_responses import LARGE
+from repository_site.operations import balance
+from storage.events.waking import stop_waiting
 
 # Granian's own types of these differ from what it accepts.
 _worker: Any = _granian.ASGIWorker
@@ -60,7 +63,10 @@ def spawn_worker(
     scope_opts: dict[str, Any], metrics: Any,
 ) -> None:  # fmt: skip
     """Serve the application; granian calls this in each worker process with its settings."""
+    balance.balance.join(worker_id - 1)
     stopping = _signals_of(loop)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, _stop, stopping)
     stopped = asyncio.Event()
     stopping.add_cb(lambda: loop.call_soon_threadsafe(stopped.set))
     worker = _worker(
@@ -73,10 +79,17 @@ def spawn_worker(
     loop.run_until_complete(stopped.wait())
 
 
+def _stop(stopping: Any) -> None:
+    """Stop the worker. Clients that wait for changes are answered at once; the server waits for all responses."""
+    stop_waiting()
+    stopping.set()
+
+
 class Gateway:
     def __init__(self, application: WsgiApplication, loop: asyncio.AbstractEventLoop) -> None:
         self.application = application
         self.loop = loop
+        self.balance = balance.balance
         # Without the variables of this process (D214).
         self.basic_environment: dict[str, Any] = {
             "GATEWAY_INTERFACE": "CGI/1.1",
@@ -102,7 +115,7 @@ class Gateway:
                 watcher.err(problem)
 
         try:
-            rest = self._respond(watcher.scope, watcher.proto, after)
+            rest = self._work(watcher.scope, watcher.proto, after)
         except BaseException as problem:
             end(problem)
         else:
@@ -112,8 +125,20 @@ class Gateway:
                 sending = asyncio.run_coroutine_threadsafe(rest, self.loop)
                 sending.add_done_callback(lambda sent: end(sent.exception()))
 
-    def _respond(
+    def _work(
         self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]]
+    ) -> Coroutine[Any, Any, None] | None:
+        """Respond, and count the request until this thread is done. A client that waits for changes is no work."""
+        if b"wait=" in scope["query_string"]:
+            return self._respond(scope, protocol, after, is_work=False)
+        self.balance.begin()
+        try:
+            return self._respond(scope, protocol, after, is_work=True)
+        finally:
+            self.balance.end()
+
+    def _respond(
+        self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]], *, is_work: bool
     ) -> Coroutine[Any, Any, None] | None:
         """Send the response. Return the rest of a large one, to be sent as fast as the client reads it: it needs
         neither a thread nor a connection to the database any more."""
@@ -123,14 +148,11 @@ class Gateway:
         environment[AFTER_SENDING] = after
         start: list[Any] = []
         response = self.application(environment, lambda status, headers, error=None: start.extend((status, headers)))
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in start[1]]
+        if is_work and self.balance.has_too_much():
+            headers.append((b"connection", b"close"))
         try:
-            protocol.send(
-                {
-                    "type": "http.response.start",
-                    "status": int(start[0][:3]),
-                    "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in start[1]],
-                }
-            )
+            protocol.send({"type": "http.response.start", "status": int(start[0][:3]), "headers": headers})
             if isinstance(response, list) or not getattr(response, "streaming", True):
                 content = b"".join(response)
                 if len(content) > LARGE and scope["method"] != "HEAD":

@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Forbidden, Invalid, Warned, placed
 from storage.access.callers import find_user
+from storage.messages.recipients import adopt_messages
+from storage.messages.writing import tell_of_membership
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.options import Role
 
@@ -50,9 +52,11 @@ def admit(storage: Storage, username: str, code: str, terms: MembershipTerms, by
         raise Invalid(_("The account cannot be added."), problems)
     try:
         with transaction.atomic():
-            return StorageMembership.objects.create(
+            made = StorageMembership.objects.create(
                 storage=storage, account=account, roles=_stored(terms.roles), user_id=terms.user_id
             )
+            tell_of_membership(made)
+            return made
     except IntegrityError:
         raise Conflict(_already(name)) from None
 
@@ -85,7 +89,9 @@ def change_membership(
     if loses and not is_confirmed:
         raise Warned(_("You would no longer be an administrator of this storage and could not undo this yourself."))
     membership.roles, membership.user_id = _stored(terms.roles), terms.user_id
-    membership.save(update_fields=["roles", "user_id"])
+    with transaction.atomic():
+        membership.save(update_fields=["roles", "user_id"])
+        adopt_messages(membership)
 
 
 def dismiss(membership: StorageMembership, by: StaffAccount) -> None:

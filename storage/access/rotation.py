@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.revocations import remember
 from storage.access.tokens import IssuedToken, new_value, token_digest
-from storage.models import ApiToken, TokenState
+from storage.events.recording import record_token
+from storage.models import ApiToken, EventType, TokenState
 from storage.options import DEFAULT_OVERLAP
 
 LONGEST_OVERLAP = timedelta(days=30)
@@ -46,6 +47,7 @@ def rotate_token(token: ApiToken, overlap: timedelta = DEFAULT_OVERLAP) -> Issue
     row.digest, row.last_used_on, row.rotated_on = token_digest(value, settings.SECRET_KEY), None, now
     row.save()
     remember(row, rotated_on=now)
+    record_token(row, EventType.TOKEN_ROTATED)
     return IssuedToken(row, value)
 
 
@@ -55,4 +57,8 @@ def end_old_value(token: ApiToken) -> bool:
     now = timezone.now()
     holding = ApiToken.objects.filter(pk=token.pk, old_digest__isnull=False, old_valid_until__gt=now)
     remember(token, old_ended_on=now)
-    return bool(holding.update(old_digest=None, old_valid_until=now))
+    if not holding.update(old_digest=None, old_valid_until=now):
+        return False
+    token.refresh_from_db()
+    record_token(token, EventType.TOKEN_ROTATED)
+    return True

@@ -64,9 +64,13 @@ class Attempt:
 
     def failed(self) -> None:
         log.warning("sign-in failed", network=self.network, account=self.account and self.account.get_username())
-        with connection.cursor() as cursor:
-            kept = max(KEPT, timedelta(minutes=settings.SIGN_IN_WINDOW))
-            cursor.execute(FORGET_SQL, [timezone.now() - kept])
+        forget_old_failures()
+
+
+def forget_old_failures() -> None:
+    with connection.cursor() as cursor:
+        kept = max(KEPT, timedelta(minutes=settings.SIGN_IN_WINDOW))
+        cursor.execute(FORGET_SQL, [timezone.now() - kept])
 
 
 def begin_attempt(name: str, network: str) -> Attempt:

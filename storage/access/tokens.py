@@ -21,8 +21,9 @@ from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.revocations import remember
+from storage.events.recording import record_token
 from storage.extension import storage_extensions
-from storage.models import ApiToken, TokenState
+from storage.models import ApiToken, EventType, TokenState
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
@@ -108,6 +109,7 @@ def issue_token(
     )
     _insert(token)
     mirror(token)
+    record_token(token, EventType.TOKEN_CREATED)
     return IssuedToken(token, value)
 
 
@@ -176,6 +178,7 @@ def revoke_token(token: ApiToken) -> bool:
         return False
     token.refresh_from_db()
     mirror(token)
+    record_token(token, EventType.TOKEN_REVOKED)
     return True
 
 

@@ -1,6 +1,20 @@
 """Pages of the site's back office, and the pages about staff and tokens in the back office of a storage."""
 
-from storage.admin import collections, memberships, sign_ins, staff, storages
+from storage.admin import collections, jobs, load, memberships, sign_ins, staff, storages
 from storage.admin.tokens import site_tokens, storage_tokens
+from storage.admin.webhooks import deliveries as webhook_deliveries
+from storage.admin.webhooks import pages as webhooks
 
-__all__ = ["collections", "memberships", "sign_ins", "site_tokens", "staff", "storage_tokens", "storages"]
+__all__ = [
+    "collections",
+    "jobs",
+    "load",
+    "memberships",
+    "sign_ins",
+    "site_tokens",
+    "staff",
+    "storage_tokens",
+    "storages",
+    "webhook_deliveries",
+    "webhooks",
+]

@@ -7,12 +7,15 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from storage.access.staff import staff_caller
 from storage.admin.charts import traffic_charts
+from storage.admin.storage_tables import StorageRow, StorageTable
 from storage.admin.storages import storage_path
-from storage.back_office.cells import number, role_badges
+from storage.back_office.cells import NOTHING, badge, number, role_badges
 from storage.models import ApiToken, StaffAccount, Storage, StorageCollection, TokenState
 from storage.options import Role
 from storage.traffic_report import NONE, Traffic, traffic_by_storage
@@ -28,7 +31,7 @@ def site_overview(request: HttpRequest) -> dict[str, Any]:
     return {
         "numbers": _numbers(),
         "charts": traffic_charts(now),
-        "busy": _traffic_rows(traffic_by_storage(now)),
+        "busy": _traffic_table(traffic_by_storage(now)),
     }
 
 
@@ -53,21 +56,26 @@ def _numbers() -> list[dict[str, Any]]:
     ]
 
 
-def _traffic_rows(found: dict[Any, Traffic]) -> list[dict[str, Any]]:
+def _traffic_table(found: dict[Any, Traffic]) -> StorageTable:
     """Return the storages with the most requests first."""
     storages = Storage.objects.select_related("collection")
     rows = [(storage, found.get(storage.pk, NONE)) for storage in storages]
+    rows.sort(key=lambda row: (-row[1].requests, str(row[0])))
+    opening = format_html('<span class="access-unseen">{}</span>', pgettext("action", "Open"))
+    return StorageTable(
+        [_("Requests"), _("Client errors"), _("Server errors"), _("Average"), opening],
+        [StorageRow(storage, _traffic_cells(storage, traffic)) for storage, traffic in rows],
+    )
+
+
+def _traffic_cells(storage: Storage, traffic: Traffic) -> list[str]:
+    counts = ((traffic.client_errors, "warning"), (traffic.server_errors, "danger"))
+    link = '<a href="{}/admin/" class="text-link whitespace-nowrap">{}</a>'
     return [
-        {
-            "storage": storage,
-            "link": reverse("admin:storage_storage_change", args=[storage.pk]),
-            "office": f"{storage_path(storage)}/admin/",
-            "requests": number(traffic.requests),
-            "client_errors": traffic.client_errors,
-            "server_errors": traffic.server_errors,
-            "average": traffic.average,
-        }
-        for storage, traffic in sorted(rows, key=lambda row: (-row[1].requests, str(row[0])))
+        number(traffic.requests),
+        *(badge(number(count), kind) if count else "0" for count, kind in counts),
+        NOTHING if traffic.average is None else f"{traffic.average} ms",
+        format_html(link, storage_path(storage), _("Back office")),
     ]
 
 

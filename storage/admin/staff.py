@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import ReadOnlyPasswordHashWidget
+from django.contrib.auth.hashers import is_password_usable
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +29,8 @@ from storage.back_office import site_office
 from storage.back_office.cells import account_badges, ago, badge, badges
 from storage.back_office.fields import RoleField, uuids_of
 from storage.back_office.role_texts import role_names
+from storage.messages.recipients import adopt_messages
+from storage.messages.writing import tell_of_membership
 from storage.models import StaffAccount, Storage, StorageMembership
 
 POWERS = ("is_active", "is_superuser")
@@ -76,6 +80,24 @@ class MembershipInline(StackedInline):
         return formset
 
 
+class PasswordState(ReadOnlyPasswordHashWidget):
+    """Text that tells whether there is a password. Django shows parts of its digest."""
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        is_set = bool(value) and is_password_usable(value)
+        text = _("A password is set.") if is_set else _("No password is set.")
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        return {**context, "summary": [{"label": text}]}
+
+
+class NewAccountForm(UserCreationForm):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        field = self.fields["usable_password"]
+        field.label = _("Sign-in with a password")
+        field.help_text = _("Without a password, nobody can sign in with this account until one is set.")
+
+
 class AccountForm(UserChangeForm):
     """Form that does not let site administrators lock themselves out, so one always remains."""
 
@@ -83,6 +105,7 @@ class AccountForm(UserChangeForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.fields["password"].widget = PasswordState()
         self.fields["password"].help_text = format_html(
             '{} <a href="../password/" class="text-link underline">{}</a>',
             _("Only a digest of the password is stored."),
@@ -129,7 +152,7 @@ class StorageFilter(DropdownFilter):
 @admin.register(StaffAccount, site=site_office)
 class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     form = AccountForm
-    add_form = UserCreationForm
+    add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm
     list_display = ("username", "full_name", "kind", "storages_shown", "last_seen")
     list_filter = (StorageFilter, ("is_superuser", BooleanRadioFilter), ("is_active", BooleanRadioFilter))
@@ -192,6 +215,13 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         # Every account can sign in to the back offices; there is no other use of accounts.
         obj.is_staff = True
         super().save_model(request, obj, form, change)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        super().save_formset(request, form, formset, change)
+        for membership in formset.new_objects:
+            tell_of_membership(membership)
+        for membership, _changes in formset.changed_objects:
+            adopt_messages(membership)
 
     @admin.display(description=gettext_lazy("name"), ordering="last_name")
     def full_name(self, account: StaffAccount) -> str:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
@@ -80,6 +80,7 @@ class StorageAdmin(SiteModelAdmin):
         (None, {"fields": ("title", "description", "is_valid")}),
         (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query")}),
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
+        (gettext_lazy("Events"), {"fields": ("event_days",)}),
         (gettext_lazy("Quotas"), {"fields": ("quota_elements", "quota_bytes", "quota_files", "quota_history")}),
         (
             gettext_lazy("Fixed settings"),
@@ -146,7 +147,7 @@ class StorageAdmin(SiteModelAdmin):
             found.append(badge(f"{number(traffic.client_errors)} × 4xx", "warning"))
         return format_html("{} {}", number(traffic.requests), badges(found) if found else "")
 
-    @admin.display(description="")
+    @admin.display(description=pgettext_lazy("action", "Open"))
     def links(self, storage: Storage) -> SafeString:
         address = storage_path(storage)
         return format_html(

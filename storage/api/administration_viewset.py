@@ -13,10 +13,16 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import printable
-from storage.api.storage_serializers import AdministrationElementsSerializer, FacetsSerializer, FacetViewsSerializer
+from storage.api.storage_serializers import (
+    AdministrationElementsSerializer,
+    FacetsSerializer,
+    FacetViewsSerializer,
+    NodesSerializer,
+)
 from storage.api.viewset import ApiViewSet
 from storage.provisioning import administrative_elements
 from storage.tenancy.contexts import ContextType
+from storage.tenancy.nodes import DatabaseNode, list_nodes
 
 ADMINISTRATION = frozenset({ContextType.COLLECTION, ContextType.SITE})
 
@@ -104,6 +110,24 @@ class AdministrationViewSet(ApiViewSet):
         element = administrative_elements.get_element(self.context, facet, view, identity, self.base)
         return self._answer_elements([element])
 
+    @Operation(
+        "listNodes",
+        tag="administration",
+        summary="List the nodes of the database",
+        versions=ApiVersions.up_to("1.0"),
+        contexts=frozenset({ContextType.SITE}),
+        responses=NodesSerializer,
+    )
+    def list_nodes(self, request: Request, **names: str) -> HttpResponse:
+        """Return the database servers of the installation, and whether they are available now.
+
+        Only in the site (`_sysadmin`); requires an administrator. A pool has the nodes with the same rows: a primary
+        and its replicas. PostgreSQL has the pool `default`; a Citus cluster has `coordinator` and a pool for each
+        worker, such as `worker-1`. A node that does not answer within about three seconds is not available.
+        """
+        self._refuse_parameters(request)
+        return answer(counted("values", [_node(each) for each in list_nodes(names.get("pool"))]))
+
     def _refuse_parameters(self, request: Request) -> None:
         given = sorted(name for name in request.query_params if name.startswith("$"))
         if given:
@@ -111,3 +135,16 @@ class AdministrationViewSet(ApiViewSet):
 
     def _answer_elements(self, found: Any) -> HttpResponse:
         return answer(counted("elements" if self.api_version == "4.0" else "values", found))
+
+
+def _node(node: DatabaseNode) -> dict[str, Any]:
+    return {
+        "name": f"{node.host}:{node.port}",
+        "pool": node.pool,
+        "role": node.role,
+        "host": node.host,
+        "port": node.port,
+        "isAvailable": not node.problem,
+        "storages": node.storages,
+        **({"problem": node.problem} if node.problem else {}),
+    }

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from repository_site.core.rest.serializers import BodySerializer, envelope
 from storage.tenancy.contexts import ContextType
+from storage.tenancy.nodes import NodeRole
 
 
 class DaylightTransitionSerializer(BodySerializer):
@@ -116,3 +117,20 @@ class AdministrationElementsSerializer(BodySerializer):
     values = AdministrationElementSerializer(
         many=True, required=False, help_text="List of the elements, in versions before 4.0."
     )
+
+
+class NodeSerializer(BodySerializer):
+    name = serializers.CharField(help_text="Host and port, as `list_storages --nodes` shows them.")
+    pool = serializers.CharField(help_text="Name of the nodes with the same rows: a primary and its replicas.")
+    role = serializers.ChoiceField(
+        choices=[role.value for role in NodeRole],
+        help_text="`unknown` for one of several servers of `DATABASE_URL` that does not answer.",
+    )
+    host = serializers.CharField(help_text="`localhost` for a server that the service reaches over a socket.")
+    port = serializers.IntegerField()
+    isAvailable = serializers.BooleanField()
+    storages = serializers.IntegerField(min_value=0, help_text="Number of storages whose rows the node has.")
+    problem = serializers.CharField(required=False, help_text="Reason why the node is not available.")
+
+
+NodesSerializer = envelope("Nodes", NodeSerializer)

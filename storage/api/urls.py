@@ -10,6 +10,7 @@ from storage.tenancy.addresses import ADMINISTRATION_KEY
 FACETS = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/facets"
 VIEWS = f"{FACETS}/<str:facetId>/views"
 ELEMENTS = f"{VIEWS}/<str:viewId>/elements"
+NODES = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/maintain"
 INSIDE = {"storageId": ADMINISTRATION_KEY}
 
 urlpatterns = [
@@ -18,4 +19,6 @@ urlpatterns = [
     path(VIEWS, AdministrationViewSet.as_view(reads("list_administration_views")), INSIDE),
     path(ELEMENTS, AdministrationViewSet.as_view(reads("list")), INSIDE),
     path(f"{ELEMENTS}/<str:elementId>", AdministrationViewSet.as_view(reads("retrieve")), INSIDE),
+    path(NODES, AdministrationViewSet.as_view(reads("list_nodes")), INSIDE),
+    path(f"{NODES}/<str:pool>", AdministrationViewSet.as_view(reads("list_nodes"), id_suffix="OfPool"), INSIDE),
 ]

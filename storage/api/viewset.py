@@ -6,12 +6,10 @@ this order. It replaces DRF's own dispatch, which has steps that this API does n
 
 from __future__ import annotations
 
-import random
 import re
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import structlog
@@ -21,15 +19,17 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from psycopg.errors import DeadlockDetected, QueryCanceled
+from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from repository_site.core.database import replica
+from repository_site.core.database.held_connections import hold_connection
 from repository_site.core.database.pool import release_connection
-from repository_site.core.database.statements import with_current_plans
-from repository_site.core.fairness.admission import read_timeout, too_expensive
+from repository_site.core.database.repeating import repeated
+from repository_site.core.database.statements import Inquiry
+from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
 from repository_site.core.rest.late_response import LateResponse
@@ -46,12 +46,11 @@ from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
 from storage.models import Storage
 from storage.options import Role
+from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType, find_context
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import StorageGone, tenant_scope
 
-# Attempts at a change that deadlocks with another one.
-ATTEMPTS = 4
 IN_USE = "Other requests are changing the same elements; send the request again."
 TOO_LONG = (
     "The request takes too long. Ask for less: fewer or simpler conditions in $filter, a smaller page, or fewer"
@@ -61,6 +60,7 @@ NAMELESS = (
     "A query parameter has no name. Put the address in single quotes, so that the shell keeps names such as $select:"
     " '...?$select=name'."
 )
+NO_ROLE = "This requires the permission ShowElement, which no role of the caller grants."
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 # Tells a client that a response has identities only, or comes from the replica (RFC 7240).
 APPLIED = "Preference-Applied"
@@ -80,6 +80,8 @@ class ApiViewSet(ViewSet):
     caller: Caller
     api_version: str = ""
     varies_by_language = False
+    timeout: int
+    """Seconds that a statement of the request may take."""
     content_state: str = ""
     """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
     primary_state: tuple[str, int] | None = None
@@ -142,7 +144,7 @@ class ApiViewSet(ViewSet):
             credential_was_accepted(request._request, self.caller.label)
         throttle_caller(self.caller)
         if not self.caller.roles:
-            raise Forbidden("This requires the permission ShowElement, which no role of the caller grants.")
+            raise Forbidden(NO_ROLE)
         return self._answer(request, **names)
 
     def _operation_of(self, action: str) -> Operation:
@@ -158,35 +160,32 @@ class ApiViewSet(ViewSet):
             self.operation = self._operation_of(self.action)
         only_reads = not self.operation.writes
         timeout = read_timeout(request._request) if only_reads else settings.STATEMENT_TIMEOUT
+        self.timeout = timeout
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with ExitStack() as scope:
-                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout))
+                asked = self.first_questions(request, names)
+                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked))
                 self.begin_attempt()
                 response = self._perform(request, names)
                 if isinstance(response, StreamedResponse):
-                    response.keep_open(scope.pop_all())
+                    response.keep_open(scope.pop_all(), hold_connection())
                 return response
 
-        for attempts_left in reversed(range(ATTEMPTS)):
-            try:
-                response = self._from_replica(request, work) or with_current_plans(work)
-                if isinstance(response, LateResponse):
-                    release_connection()
-                    response.complete()
-                return response
-            except OperationalError as problem:
-                is_cancelled = isinstance(problem.__cause__, QueryCanceled)
-                if is_cancelled and only_reads:
-                    is_shortened = timeout < settings.STATEMENT_TIMEOUT
-                    raise too_expensive(request._request) if is_shortened else Unreadable(TOO_LONG) from problem
-                if not is_cancelled and not isinstance(problem.__cause__, DeadlockDetected):
-                    raise
-                if is_cancelled or not attempts_left:
-                    raise Busy(IN_USE, retry_after=1) from problem
-                time.sleep(random.uniform(0.01, 0.2))  # noqa: S311  not a secret
-        raise AssertionError("the last attempt answers or raises")
+        try:
+            response = self._from_replica(request, work) or repeated(work, partial(between_attempts, request._request))
+        except OperationalError as problem:
+            if isinstance(problem.__cause__, QueryCanceled) and only_reads:
+                is_shortened = timeout < settings.STATEMENT_TIMEOUT
+                raise too_expensive(request._request) if is_shortened else Unreadable(TOO_LONG) from problem
+            if isinstance(problem.__cause__, QueryCanceled | DeadlockDetected | LockNotAvailable):
+                raise Busy(IN_USE, retry_after=1) from problem
+            raise
+        if isinstance(response, LateResponse):
+            release_connection()
+            response.complete()
+        return response
 
     def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
         """Return the response of the replica; None if the primary must answer.
@@ -204,13 +203,11 @@ class ApiViewSet(ViewSet):
         release_connection()
         try:
             with replica.reading_from_replica():
-                response = with_current_plans(work)
-        except (replica.ReplicaBehind, replica.ReplicaUnavailable) as problem:
+                response = repeated(work)
+        except (replica.ReplicaBehind, replica.ReplicaUnavailable, StorageGone) as problem:
             self.primary_state = None
-            replica.count_outcome("behind" if isinstance(problem, replica.ReplicaBehind) else "unavailable")
+            replica.count_outcome("unavailable" if isinstance(problem, replica.ReplicaUnavailable) else "behind")
             return None
-        if isinstance(response, StreamedResponse):
-            response.read_from(replica.replica_as_default)
         replica.count_outcome("answered")
         response[APPLIED] = replica.PREFERENCE
         return response
@@ -244,13 +241,19 @@ class ApiViewSet(ViewSet):
         plain = request._request
         parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
         digest = request_digest(parts, plain.body)
-        kept = claim_key(self.caller.label, key, digest, timezone.now())
+        note = partial(note_bytes, self.storage)
+        kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
             return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
         response = change()
-        short = response if len(response.content) <= settings.KEPT_RESPONSE_BYTES else self.reduced_answer()
+        is_short = len(response.content) <= settings.KEPT_RESPONSE_BYTES
+        short = self.kept_answer(response) if is_short else self.reduced_answer()
         headers = {name: short[name] for name in KEPT_HEADERS if name in short}
-        keep_answer(self.caller.label, key, short.content, headers)
+        keep_answer(note, self.caller.label, key, short.content, headers)
+        return response
+
+    def kept_answer(self, response: HttpResponse) -> HttpResponse:
+        """Return the form of a response that answers the same Idempotency-Key again."""
         return response
 
     def reduced_answer(self) -> HttpResponse:
@@ -283,6 +286,10 @@ class ApiViewSet(ViewSet):
 
     def begin_attempt(self) -> None:
         """Forget everything that an earlier attempt has read, in another snapshot. Called in the scope."""
+
+    def first_questions(self, request: Request, names: dict[str, str]) -> Inquiry | None:
+        """Return what the operation asks first in any case, to be sent with the statement that enters the scope."""
+        return None
 
     def begin_conditional_read(self) -> None:
         """Look up the state that `state_digest` needs. Called in the snapshot, and again for every attempt."""

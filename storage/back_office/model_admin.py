@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
@@ -31,6 +32,12 @@ class OwnFilters(ModelAdmin):
             else:
                 offered.add(getattr(each, "parameter_name", ""))
         return lookup in offered
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Name the page after its rows; Django's title is "Select … to change"."""
+        title = capfirst(str(self.opts.verbose_name_plural))
+        response: HttpResponseBase = super().changelist_view(request, {"title": title, **(extra_context or {})})
+        return response
 
 
 class StorageModelAdmin(OwnFilters):

@@ -25,7 +25,7 @@ TOKEN_MOMENTS = (
 )  # fmt: skip
 STORAGE_SETTINGS = (
     "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
-    "stuck_after_days", *(f"quota_{name}" for name in QUOTAS),
+    "stuck_after_days", "event_days", *(f"quota_{name}" for name in QUOTAS),
 )  # fmt: skip
 
 
@@ -48,6 +48,8 @@ class Contents:
     tokens: list[dict[str, Any]]
     memberships: list[dict[str, Any]]
     tables: dict[str, TableContents]
+    accounts: dict[str, str] = field(default_factory=dict)
+    """Names of the staff accounts that the rows mention, by label (D357)."""
     format: int = field(default=FORMAT)
 
     def storage_settings(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import IO, Any
 from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from repository_site.core.problems import Conflict, Invalid, placed
@@ -27,12 +27,17 @@ from storage.backup.contents import (
     kept_models,
     newest,
 )
+from storage.backup.labels import labels_here, relabelled
+from storage.events.numbering import begin_epoch
+from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
+from storage.messages.restoring import settle_messages
 from storage.models import (
     ApiToken,
     Culture,
+    EventType,
     StaffAccount,
     Storage,
     StorageCollection,
@@ -47,7 +52,9 @@ from storage.provisioning.sizes import measure_storage
 from storage.quotas import quota_of
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.bulk import copy_blocks
+from storage.tenancy.references import check_references
 from storage.tenancy.scope import ModelProgress, tenant_scope
+from storage.webhooks.changing import settle_restored_webhooks
 
 BLOCK = 1024 * 1024
 MAX_CONTENTS = 16 * 1024 * 1024
@@ -165,18 +172,26 @@ def _restore(
 ) -> Restored:
     storage, left_out = _make_storage(contents, address)
     with tenant_scope(storage):
-        rows = sum(_restore_table(archive, model, contents) for model in progress(kept_models()))
+        labels = labels_here(contents.accounts)
+        rows = sum(_restore_table(archive, model, contents, labels) for model in progress(kept_models()))
+        # Cursors of the storage that was backed up do not fit: it may have had further events (D327).
+        begin_epoch()
+        settle_restored_webhooks(storage, is_copy=address is not None)
         # Check now: a violation can still be reported, and a trial run checks the keys as well.
-        connection.check_constraints()
+        check_references()
         exceeding = [text for each in storage_extensions if each.over_limits for text in each.over_limits()]
     if quota_of(storage) is not None:
         measure_storage(storage)
     tokens = _tokens(contents, storage)
     users = [_user_of(each) for each in contents.memberships]
     if address is not None:
+        with tenant_scope(storage):
+            settle_messages({})
         return Restored(storage, rows, 0, 0, left_out, exceeding)
     disabled = _restore_tokens(tokens, with_tokens)
     left_out += _restore_memberships(storage, contents, users)
+    with tenant_scope(storage):
+        settle_messages(_account_numbers(contents))
     return Restored(storage, rows, len(tokens), disabled, left_out, exceeding)
 
 
@@ -253,10 +268,12 @@ def _collection(key: str, contents: Contents) -> StorageCollection:
     return collection
 
 
-def _restore_table(archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents) -> int:
-    table = model._meta.db_table
+def _restore_table(
+    archive: zipfile.ZipFile, model: type[TenantModel], contents: Contents, labels: Mapping[bytes, bytes]
+) -> int:
+    table, columns = model._meta.db_table, columns_of(model)
     with archive.open(table) as entry:
-        found = copy_blocks(model, columns_of(model), _blocks(entry, table))
+        found = copy_blocks(model, columns, relabelled(model, columns, _blocks(entry, table), labels))
     if found != contents.tables[table].rows:
         raise Invalid(f"The backup has {found} rows of {table}; expected {contents.tables[table].rows}.")
     return found
@@ -285,6 +302,7 @@ def _restore_tokens(tokens: list[ApiToken], with_tokens: bool) -> int:
     ApiToken.objects.bulk_create(tokens)
     for token in ended:
         mirror(token)
+        record_token(token, EventType.TOKEN_REVOKED)
     return len(ended)
 
 
@@ -330,6 +348,13 @@ def _digest(text: str) -> bytes:
 
 def _user_of(membership: dict[str, Any]) -> UUID | None:
     return UUID(membership["user"]) if membership["user"] else None
+
+
+def _account_numbers(contents: Contents) -> dict[int, int]:
+    """Return the numbers of accounts here by those in the backup; the same name means the same account."""
+    names = {each["account"]: each["number"] for each in contents.memberships if isinstance(each.get("number"), int)}
+    found = StaffAccount.objects.filter(username__in=names)
+    return {names[each.username]: each.pk for each in found}
 
 
 def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID | None]) -> list[str]:

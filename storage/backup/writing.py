@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from repository_site.core.database.routing import with_storage
+from repository_site.core.database.statements import engine
 from repository_site.core.problems import Invalid
 from storage.backup.contents import (
     CONTENTS,
@@ -22,6 +24,7 @@ from storage.backup.contents import (
     columns_of,
     kept_models,
 )
+from storage.backup.labels import read_accounts
 from storage.models import Storage, TenantModel
 from storage.tenancy.scope import ModelProgress, tenant_scope
 
@@ -48,6 +51,7 @@ def _write(storage: Storage, file: IO[bytes], progress: ModelProgress) -> Conten
         with tenant_scope(storage, snapshot=True):
             storage = Storage.objects.select_related("collection").get(pk=storage.pk)
             contents = _described(storage)
+            contents.accounts.update(read_accounts())
             for model in progress(kept_models()):
                 contents.tables[model._meta.db_table] = _write_table(archive, model)
         archive.writestr(CONTENTS, contents.as_json())
@@ -59,7 +63,9 @@ def _write_table(archive: zipfile.ZipFile, model: type[TenantModel]) -> TableCon
     names = ", ".join(f'"{name}"' for name in columns)
     table = model._meta.db_table
     with connection.cursor() as cursor, archive.open(table, "w", force_zip64=True) as entry:
-        sql = f'COPY (SELECT {names} FROM "{table}" ORDER BY id) TO STDOUT'  # noqa: S608  names of the model
+        # The engine does not read COPY. Without the storage, all nodes of a distributed database would have to answer.
+        rows_of = with_storage(f'SELECT {names} FROM "{table}" ORDER BY id', None, engine().tenant)[0]  # noqa: S608  names of the model
+        sql = f"COPY ({rows_of}) TO STDOUT"
         # As in `copy_blocks`: the driver raises its own errors while it reads.
         with connection.wrap_database_errors, cursor.copy(sql) as rows:
             for block in rows:
@@ -85,7 +91,12 @@ def _described(storage: Storage) -> Contents:
         ],
         tokens=[_token(each) for each in storage.tokens.all()],
         memberships=[
-            {"account": each.account.username, "roles": each.roles, "user": str(each.user_id) if each.user_id else None}
+            {
+                "account": each.account.username,
+                "number": each.account_id,
+                "roles": each.roles,
+                "user": str(each.user_id) if each.user_id else None,
+            }
             for each in storage.memberships.select_related("account").order_by("account__username")
         ],
         tables={},

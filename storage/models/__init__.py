@@ -1,12 +1,24 @@
 """Tables that are read before a tenant scope exists, and the base class of all tables inside one."""
 
 from storage.models.answered_requests import AnsweredRequest
-from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize
+from storage.models.events import Event, EventLog, EventType
+from storage.models.jobs import JobFailure, QueuedJob
+from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
+from storage.models.messages import (
+    MailTime,
+    Message,
+    MessageKind,
+    MessageLog,
+    OutgoingMail,
+    Recipient,
+    Subscription,
+)
 from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
 from storage.models.tokens import ApiToken, TokenRevocation, TokenState
+from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.options import AnonymousAccess
 
 __all__ = [
@@ -14,8 +26,20 @@ __all__ = [
     "AnsweredRequest",
     "ApiToken",
     "Culture",
+    "DeliveryState",
+    "Event",
+    "EventLog",
+    "EventType",
     "FailedSignIn",
+    "JobFailure",
     "LifecycleRun",
+    "MailTime",
+    "Message",
+    "MessageKind",
+    "MessageLog",
+    "OutgoingMail",
+    "QueuedJob",
+    "Recipient",
     "RequestCount",
     "StaffAccount",
     "Storage",
@@ -24,7 +48,13 @@ __all__ = [
     "StorageMembership",
     "StorageRevision",
     "StorageSize",
+    "Subscription",
     "TenantModel",
     "TokenRevocation",
     "TokenState",
+    "Webhook",
+    "WebhookAttempt",
+    "WebhookCount",
+    "WebhookDelivery",
+    "WebhookPayload",
 ]

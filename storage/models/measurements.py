@@ -81,3 +81,18 @@ class LifecycleRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.storage_id} {self.ended_on}"
+
+
+class WebhookCount(models.Model):
+    """Webhooks and messages of a storage, as a worker has counted them in the last minutes (D157)."""
+
+    storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="webhook_count")
+    counted_on = models.DateTimeField()
+    webhooks = models.BigIntegerField(default=0)
+    disabled_webhooks = models.BigIntegerField(default=0)
+    waiting_messages = models.BigIntegerField(default=0)
+    waiting_since = models.DateTimeField(null=True, help_text="When the oldest of them was made.")
+    dead_letters = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.storage_id} {self.webhooks}"

@@ -24,6 +24,20 @@ class StaffAccount(AbstractUser):
         help_text=_("Language of the back office. Leave empty to use the preferred language of the browser."),
     )
 
+    new_email = models.CharField(
+        max_length=254,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Address that the owner has entered and not confirmed.",
+    )
+    confirmations_until = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="Time over which the mails to addresses that are not confirmed are spread.",
+    )
+
     class Meta:
         verbose_name = _("staff account")
         verbose_name_plural = _("staff accounts")

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
-from storage.options import MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
+from storage.options import EVENT_DAYS, MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
 
 
 class StorageCollection(models.Model):
@@ -75,6 +75,13 @@ class Storage(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_STUCK_AFTER_DAYS)],
         help_text=_("Days for which a release task may be open."),
     )
+    event_days = models.PositiveSmallIntegerField(
+        _("events are kept for"),
+        default=EVENT_DAYS,
+        db_default=EVENT_DAYS,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_EVENT_DAYS)],
+        help_text=_("Days for which clients can read what has changed."),
+    )
     quota_elements = models.PositiveBigIntegerField(
         _("largest number of elements"), null=True, blank=True, help_text=_("Leave empty for no limit.")
     )
@@ -110,7 +117,8 @@ class Storage(models.Model):
         is_new = self._state.adding
         super().save(*args, **options)
         if is_new:
-            StorageRevision.objects.create(storage=self)
+            # On one server a trigger has made it. On Citus a trigger of this table cannot.
+            StorageRevision.objects.bulk_create([StorageRevision(storage=self)], ignore_conflicts=True)
 
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())

@@ -30,9 +30,13 @@ class TenantModel(models.Model):
     `storage_through` names the reference of a part to its owner. The composite key puts both into the same storage, and
     the owner has the foreign key to the storage. Parts need none, which saves the database a third of its checks for
     the most numerous rows.
+
+    `is_index` marks a table that triggers fill, in the transaction that writes the indexed rows, whose foreign keys
+    lead to the storage. It needs none either (D426). The removal of a storage empties it last.
     """
 
     storage_through: ClassVar[str | None] = None
+    is_index: ClassVar[bool] = False
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     storage_id = models.UUIDField(db_default=current_storage(), editable=False)

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from repository_site.core.database.statements import set_for_transaction
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.extension import storage_extensions
+from storage.jobs.enqueueing import delete_jobs_of
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
-from storage.options import QUOTAS, STUCK_AFTER_DAYS
+from storage.options import EVENT_DAYS, QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.sizes import measure_storage
 from storage.provisioning.templates import TemplateDocument, load_template
@@ -44,6 +45,7 @@ class StorageRequest:
     anonymous: str = AnonymousAccess.NONE
     base: UUID | None = None
     stuck_after_days: int = STUCK_AFTER_DAYS
+    event_days: int = EVENT_DAYS
     quota_elements: int | None = None
     quota_bytes: int | None = None
     quota_files: int | None = None
@@ -66,6 +68,7 @@ def provision_storage(request: StorageRequest) -> Storage:
         "title": request.key if request.title is None else request.title,
         "anonymous_access": request.anonymous,
         "stuck_after_days": request.stuck_after_days,
+        "event_days": request.event_days,
         **{f"quota_{name}": getattr(request, f"quota_{name}") for name in QUOTAS},
     }
     problems += [problem for name, value in given.items() if (problem := setting_problem(name, value))]
@@ -108,6 +111,14 @@ def set_quota(storage: Storage, most: Mapping[str, int | None]) -> None:
         measure_storage(storage)
 
 
+def set_event_days(storage: Storage, days: int) -> None:
+    """Change for how many days a storage keeps its events (D332)."""
+    if problem := setting_problem("event_days", days):
+        raise Invalid(_("The storage cannot be changed."), [problem])
+    storage.event_days = days
+    storage.save(update_fields=["event_days"])
+
+
 def _write_cultures(storage: Storage, cultures: CultureSet) -> None:
     Culture.objects.bulk_create(
         Culture(
@@ -144,6 +155,7 @@ def remove_storage(storage: Storage, progress: ModelProgress = iter) -> None:
         # their owner and then fail, or they committed before and are deleted after it.
         for model in progress(owners_first(tenant_models())):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
+    delete_jobs_of(storage.pk)
     collection = storage.collection
     storage.delete()
     if not collection.storages.exists() and not collection.tokens.exists():

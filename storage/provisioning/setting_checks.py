@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -11,11 +12,12 @@ from repository_site.core.problems import placed
 from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
-from storage.options import MAX_STUCK_AFTER_DAYS, QUOTAS
+from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
+PLACES["event_days"] = "event days"
 QUOTA_FIELDS = tuple(f"quota_{name}" for name in QUOTAS)
 PLACES |= {f"quota_{name}": f"quota {name}" for name in QUOTAS}
 # All other settings are texts.
@@ -23,6 +25,7 @@ KINDS: Mapping[str, tuple[type, str]] = {
     "is_valid": (bool, "true or false"),
     "token_in_query": (bool, "true or false"),
     "stuck_after_days": (int, "a whole number"),
+    "event_days": (int, "a whole number"),
     **dict.fromkeys(QUOTA_FIELDS, (int, "a whole number")),
 }
 
@@ -69,10 +72,10 @@ def _anonymous(access: str) -> str | None:
     }
 
 
-def _stuck_after(days: int) -> str | None:
-    if 1 <= days <= MAX_STUCK_AFTER_DAYS:
+def _days(days: int, most: int) -> str | None:
+    if 1 <= days <= most:
         return None
-    return _("expected 1 to %(most)s days, not %(given)s") % {"most": MAX_STUCK_AFTER_DAYS, "given": days}
+    return _("expected 1 to %(most)s days, not %(given)s") % {"most": most, "given": days}
 
 
 def _quota(most: int) -> str | None:
@@ -86,6 +89,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "time_zone": _time_zone,
     "title": _title,
     "anonymous_access": _anonymous,
-    "stuck_after_days": _stuck_after,
+    "stuck_after_days": partial(_days, most=MAX_STUCK_AFTER_DAYS),
+    "event_days": partial(_days, most=MAX_EVENT_DAYS),
     **dict.fromkeys(QUOTA_FIELDS, _quota),
 }

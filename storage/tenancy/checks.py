@@ -19,26 +19,25 @@ from repository_site.core.database.statements import engine
 from storage.models import TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
 from storage.tenancy.distribution import node_problems
-from storage.tenancy.migration_operations import POLICY, tenant_foreign_keys
+from storage.tenancy.migration_operations import POLICY, SHARD_EXPRESSION, tenant_foreign_keys
 from storage.tenancy.scope import tenant_models
 
 NORMAL_EXPRESSION = f"(storage_id = ( SELECT (current_setting('{SCOPE_PARAMETER}'::text))::uuid AS current_setting))"
-SHARD_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
 NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
-
-
 # Requests read these tables before they open a scope. They must not contain content of a tenant.
 OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
     | {"StorageCollection", "Storage", "Culture", "ApiToken"}
     # Numbers about storages, for monitoring that enters no storage.
-    | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun"}
+    | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun", "WebhookCount"}
     # The number of a revision says nothing. Scopes read it while they are entered.
     | {"StorageRevision"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.
     | {"TokenRevocation"}
+    # The worker finds jobs before it opens the scope of their storage (D333). They contain ids.
+    | {"QueuedJob", "JobFailure"}
 )
 TENANT_APPS = ("storage", "facets", "elements", "release")
 
@@ -240,7 +239,7 @@ def _foreign_key_problems(cursor: Any, model: type[TenantModel]) -> Iterator[str
         (target.strip('"'), tuple(own), tuple(theirs)) for target, good, own, theirs in cursor.fetchall() if good
     }
     wanted: set[tuple[str, tuple[str, ...], tuple[str, ...]]] = set()
-    if model.storage_through is None:
+    if model.storage_through is None and not model.is_index:
         wanted.add(("storage_storage", ("storage_id",), ("id",)))
     cursor.execute("SELECT attname::text FROM pg_attribute WHERE attrelid = %s::regclass", [f'"{table}"'])
     columns = {name for (name,) in cursor.fetchall()}

@@ -8,7 +8,7 @@ tables stay on the coordinator.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -18,23 +18,40 @@ from repository_site.core.problems import Conflict
 from storage.tenancy.migration_operations import (
     FIRST_DISTRIBUTED,
     POLICY,
+    SHARD_EXPRESSION,
     SHARD_POLICY_EXPRESSION,
     distribution_of,
 )
 from storage.tenancy.scope import tenant_models
 
+# Citus ends the prepared transactions of lost nodes every minute.
+OLDEST_PREPARED = "5 minutes"
+MOVES_ADVICE = "As a superuser, in the database of the service on that node: psql -f docs/how-to/files/citus-moves.sql"
+PREPARED_ADVICE = "On the coordinator, as a superuser: SELECT recover_prepared_transactions();"
+_OPERATED = f"""SELECT concat_ws(' ', CASE WHEN NOT EXISTS (
+        SELECT FROM pg_event_trigger WHERE evtname = 'let_shards_move' AND evtenabled <> 'D') THEN 'moves' END,
+    CASE WHEN EXISTS (SELECT FROM pg_prepared_xacts WHERE database = current_database()
+        AND prepared < now() - interval '{OLDEST_PREPARED}') THEN 'prepared' END)"""  # noqa: S608  a constant
+# Wraps the statements of a long operation, so that a command can show its progress.
+StatementProgress = Callable[[list[str]], Iterable[str]]
 # Copied to every node. A storage comes after its collection.
 COPIED = ("storage_storagecollection", "storage_storage", "storage_culture", "storage_storagesize")
 # Distributed without a policy: scopes and triggers use them.
 BESIDE_TENANTS = (FIRST_DISTRIBUTED, "storage_storagegrowth")
-NO_WORKERS = (
-    "The cluster has no node for shards. Add workers on the coordinator, as a superuser:"
-    " SELECT citus_add_node('worker-1', 5432);"
+NO_PLACE = (
+    "No node of the cluster takes shards. On the coordinator, as a superuser, add a worker: SELECT"
+    " citus_add_node('worker-1', 5432); or let the coordinator have the shards: SELECT"
+    " citus_set_node_property(nodename, nodeport, 'shouldhaveshards', true) FROM pg_dist_node WHERE groupid = 0;"
 )
 NO_CITUS = (
     "This database has no Citus extension. Install Citus on all nodes, then CREATE EXTENSION citus in the database, as"
     " a superuser. Without Citus there is nothing to distribute."
 )
+# Without any node, Citus makes this server the coordinator, and gives it the shards.
+_HAS_PLACE = """SELECT NOT EXISTS (SELECT FROM pg_dist_node)
+    OR EXISTS (SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive)"""
+# Two commands at the same time would both drop what they create again.
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('distribution', 0))"
 _KNOWN = "SELECT logicalrelid::text FROM pg_dist_partition WHERE partmethod = 'h' OR repmodel = 't'"
 
 
@@ -55,20 +72,22 @@ def plan(shards: int | None = None) -> list[str]:
     """Return the statements that distribute what is not distributed yet; none if everything is."""
     if not has_citus():
         raise Conflict(NO_CITUS)
-    if not _rows("SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive"):
-        raise Conflict(NO_WORKERS)
+    if _rows(_HAS_PLACE) == [(False,)]:
+        raise Conflict(NO_PLACE)
     known = {name for (name,) in _rows(_KNOWN)}
     copied = [table for table in COPIED if table not in known]
     distributed = [table for table in distributed_tables() if table not in known]
+    functions = [f"SELECT create_distributed_function('{name}')" for (name,) in _rows(_OWN_FUNCTIONS)]
     if not copied and not distributed:
-        return []
-    keys, triggers = _foreign_keys([*copied, *distributed]), _triggers([*copied, *distributed])
+        return functions
+    keys, triggers = _foreign_keys([*copied, *distributed]), _triggers(distributed)
     return [
         "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         "SET LOCAL citus.enable_unsafe_triggers = on",
+        *functions,
         *([f"SET LOCAL citus.shard_count = {int(shards)}"] if shards else []),
         *(f'ALTER TABLE "{table}" DROP CONSTRAINT "{name}"' for table, name, _ in keys),
-        *(f'DROP TRIGGER "{name}" ON "{table}"' for table, name, _ in triggers),
+        *(f'DROP TRIGGER "{name}" ON "{table}"' for table, name, _ in [*triggers, *_triggers(copied)]),
         *_without_policy(distributed),
         *(f"SELECT create_reference_table('{table}')" for table in copied),
         *(distribution_of(table) for table in distributed),
@@ -78,12 +97,15 @@ def plan(shards: int | None = None) -> list[str]:
     ]
 
 
-def distribute(statements: Iterable[str]) -> None:
-    """Run the statements in one transaction: either everything is distributed or nothing."""
+def distribute(shards: int | None = None, progress: StatementProgress = iter) -> bool:
+    """Distribute everything in one transaction, or nothing. Return whether there was anything to do."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for statement in statements:
+        cursor.execute(_LOCK)
+        statements = plan(shards)
+        for statement in progress(statements):
             cursor.execute(statement)
     engine().forget_distribution()
+    return bool(statements)
 
 
 def _foreign_keys(tables: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -102,7 +124,7 @@ def _triggers(tables: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return the triggers of these tables: table, name and definition.
 
     Citus copies existing rows into shards that have the triggers already. They would run without a scope, and count
-    everything again.
+    everything again. The triggers of copied tables stay dropped: they would write rows of other nodes.
     """
     sql = """SELECT tgrelid::regclass::text, tgname::text, pg_get_triggerdef(oid) FROM pg_trigger
         WHERE NOT tgisinternal AND tgrelid::regclass::text = ANY(%s) ORDER BY 1, 2"""
@@ -138,37 +160,84 @@ def after_migrating(**options: Any) -> None:
     if not has_citus() or {*COPIED, *distributed_tables()} - {*connection.introspection.table_names()}:
         return
     if engine().is_distributed or is_empty():
-        distribute(plan())
+        distribute()
     elif options.get("verbosity"):
         sys.stderr.write("The database has Citus, but its tables are not distributed. Run: manage.py distribute\n")
 
 
 def node_problems() -> Iterator[str]:
-    """Yield what is wrong with the tables and the role on any node of a distributed database."""
+    """Yield what is wrong with the tables and the role on any node of a distributed database.
+
+    A migration may still have to create a table.
+    """
     tables = distributed_tables()
-    sql = """SELECT t.name FROM unnest(%s::text[]) AS t (name)
-        LEFT JOIN citus_tables c ON c.table_name = t.name::regclass
-        WHERE c.distribution_column IS DISTINCT FROM 'storage_id' OR c.colocation_id IS DISTINCT FROM
-            (SELECT colocation_id FROM citus_tables WHERE table_name = %s::regclass)"""
-    for (table,) in _rows(sql, [tables, FIRST_DISTRIBUTED]):
+    for (table,) in _rows(_NOT_DISTRIBUTED, [tables, FIRST_DISTRIBUTED]):
         yield f"{table}: not distributed by storage_id together with {FIRST_DISTRIBUTED}. Run: manage.py distribute"
-    isolated = ", ".join(f"'{table}'" for table in tables if table not in BESIDE_TENANTS)
-    nodes = _rows(
-        "SELECT n.nodename || ':' || n.nodeport, r.success, r.result FROM run_command_on_all_nodes(%s) r"
-        " JOIN pg_dist_node n ON n.nodeid = r.nodeid",
-        [_ON_NODE.format(tables=isolated, policy=POLICY)],
-    )
-    for node, is_answered, answer in nodes:
+    for (table,) in _rows(_NOT_COPIED, [[*COPIED]]):
+        yield f"{table}: not copied to every node. Run: manage.py distribute"
+    for (name,) in _rows(_OWN_FUNCTIONS):
+        yield f"{name}: not on every node. Run: manage.py distribute"
+    isolated = [table for table in tables if table not in BESIDE_TENANTS]
+    names = {"tables": tables, "isolated": isolated, "policy": [POLICY], "expression": [SHARD_EXPRESSION]}
+    quoted = {name: ", ".join("'" + each.replace("'", "''") + "'" for each in texts) for name, texts in names.items()}
+    for node, is_answered, answer in _rows(_ON_ALL_NODES, [_ON_NODE.format(**quoted)]):
         if not is_answered:
             yield f"Node {node} does not answer: {answer}"
         elif answer:
-            yield f"Node {node}: row-level security is not complete for {answer}."
+            yield f"Node {node}: {answer}."
 
 
-# Shards without forced row-level security and the one policy, and a role that would bypass it.
-_ON_NODE = """SELECT concat_ws(', ', (SELECT string_agg(c.relname, ', ') FROM pg_dist_shard s
-    JOIN pg_class c ON c.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
-    WHERE s.logicalrelid::text IN ({tables}) AND NOT (c.relrowsecurity AND c.relforcerowsecurity
-        AND (SELECT count(*) = 1 AND bool_and(polname = '{policy}' AND polpermissive) FROM pg_policy
-            WHERE polrelid = c.oid))),
-    (SELECT 'the role ' || rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)))"""
+def operating_problems() -> Iterator[tuple[str, str]]:
+    """Yield what operators of a cluster should know, and what to do: nodes to which no shard of a used storage can move
+    (D263), and prepared transactions that nobody ends, whose locks stay (D307)."""
+    nodes = _rows(_ON_ALL_NODES, [_OPERATED])
+    for node, is_answered, answer in nodes:
+        if is_answered and "moves" in answer and len(nodes) > 1:
+            yield f"shards of storages that are written cannot move to {node}", MOVES_ADVICE
+        if is_answered and "prepared" in answer:
+            yield f"{node} has prepared transactions that are older than {OLDEST_PREPARED}", PREPARED_ADVICE
+
+
+_ON_ALL_NODES = """SELECT n.nodename || ':' || n.nodeport, r.success, r.result FROM run_command_on_all_nodes(%s) r
+    JOIN pg_dist_node n ON n.nodeid = r.nodeid ORDER BY n.nodeid"""
+_NOT_DISTRIBUTED = """SELECT t.name FROM unnest(%s::text[]) AS t (name)
+    LEFT JOIN citus_tables c ON c.table_name = to_regclass(t.name)
+    WHERE to_regclass(t.name) IS NOT NULL AND (c.distribution_column IS DISTINCT FROM 'storage_id'
+        OR c.colocation_id IS DISTINCT FROM
+            (SELECT colocation_id FROM citus_tables WHERE table_name = %s::regclass))"""
+_NOT_COPIED = """SELECT t.name FROM unnest(%s::text[]) AS t (name)
+    WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(t.name) AND repmodel = 't')"""
+# Functions that are only on the coordinator. Citus copies those of triggers with their tables, but not the functions
+# that these call. `pg_dist_object` lists what is on all nodes, and on those that are added later.
+_OWN_FUNCTIONS = """SELECT p.oid::regprocedure::text FROM pg_proc p
+    WHERE p.pronamespace = current_schema()::regnamespace AND p.prorettype <> 'trigger'::regtype
+        AND p.proname ~ '^(elements|facets|release|storage)_'
+        AND NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid)
+    ORDER BY 1"""
+# Shards without forced row-level security and the one policy, shards that lack keys or triggers of their table, and a
+# role that would bypass the policies. A migration may have locked a table; the check does not wait until it ends.
+_ON_NODE = """WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', '5s', true) AS value),
+    shard AS MATERIALIZED (SELECT s.logicalrelid AS parent, c.* FROM patience CROSS JOIN pg_dist_shard s
+        JOIN pg_class c ON c.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+        WHERE patience.value <> '' AND s.logicalrelid::text IN ({tables})),
+    open AS (SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS names FROM shard c
+        WHERE c.parent::text IN ({isolated}) AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+            AND (SELECT count(*) = 1 AND bool_and(polname = {policy} AND polpermissive AND polcmd = '*'
+                AND polroles = '{{0}}' AND pg_get_expr(polqual, polrelid) = {expression}
+                AND pg_get_expr(polwithcheck, polrelid) = {expression}) FROM pg_policy WHERE polrelid = c.oid))),
+    key AS (SELECT k.conrelid, k.contype, array(SELECT a.attname FROM unnest(k.conkey) WITH ORDINALITY AS n (id, place)
+            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = n.id ORDER BY n.place) AS columns
+        FROM pg_constraint k WHERE k.contype IN ('p', 'u', 'f') AND k.convalidated),
+    keyless AS (SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS names FROM shard c WHERE EXISTS (
+        SELECT contype, columns FROM key WHERE conrelid = c.parent
+        EXCEPT ALL SELECT contype, columns FROM key WHERE conrelid = c.oid)),
+    effect AS (SELECT tgrelid, tgfoid, tgtype FROM pg_trigger WHERE tgenabled <> 'D' AND NOT tgisinternal),
+    still AS (SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS names FROM shard c WHERE EXISTS (
+        SELECT tgfoid, tgtype FROM effect WHERE tgrelid = c.parent
+        EXCEPT ALL SELECT tgfoid, tgtype FROM effect WHERE tgrelid = c.oid))
+    SELECT concat_ws('. ',
+        (SELECT 'row-level security is not complete for ' || names FROM open WHERE names IS NOT NULL),
+        (SELECT 'keys are missing on ' || names FROM keyless WHERE names IS NOT NULL),
+        (SELECT 'triggers are missing on ' || names FROM still WHERE names IS NOT NULL),
+        (SELECT 'the role ' || rolname || ' bypasses row-level security' FROM pg_roles
+            WHERE rolname = current_user AND (rolsuper OR rolbypassrls)))"""

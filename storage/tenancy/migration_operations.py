@@ -25,7 +25,8 @@ CONFIGURATION_TRIGGER = "configuration_changed"
 POLICY_EXPRESSION = f"storage_id = (SELECT current_setting('{SCOPE_PARAMETER}')::uuid)"
 # A distributed database refuses a sub-select in a policy.
 SHARD_POLICY_EXPRESSION = f"storage_id = current_setting('{SCOPE_PARAMETER}')::uuid"
-
+# The same as the catalogue shows it.
+SHARD_EXPRESSION = f"(storage_id = (current_setting('{SCOPE_PARAMETER}'::text))::uuid)"
 
 # Its shards decide where those of all tenant tables are.
 FIRST_DISTRIBUTED = "storage_storagerevision"
@@ -68,6 +69,11 @@ def _add_foreign_key(editor: BaseDatabaseSchemaEditor, table: str, field: models
     )
     for name in sorted({table, target}):
         editor.execute(f'ALTER TABLE "{name}" FORCE ROW LEVEL SECURITY')
+
+
+def _is_distributed(editor: BaseDatabaseSchemaEditor) -> bool:
+    # Tests of migrations may use the engine of Django.
+    return bool(getattr(editor.connection, "is_distributed", False))
 
 
 class TableOperation(Operation):
@@ -128,7 +134,7 @@ class IsolateTenantTable(TableOperation):
                 " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"
             )
         expression = POLICY_EXPRESSION
-        if getattr(editor.connection, "is_distributed", False):
+        if _is_distributed(editor):
             # Its foreign keys refer to distributed tables.
             run(distribution_of(table))
             expression = SHARD_POLICY_EXPRESSION
@@ -168,7 +174,7 @@ class BumpConfigurationRevision(TableOperation):
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         editor.execute(
             f"CREATE TRIGGER {CONFIGURATION_TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON"
-            f' "{model._meta.db_table}" FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()'
+            f' "{model._meta.db_table}" FOR EACH STATEMENT EXECUTE FUNCTION repository_configuration_changed()',
         )
 
     def describe(self) -> str:
@@ -189,7 +195,8 @@ class AppendOnly(TableOperation):
             f" END $$"
         )
         editor.execute(
-            f'CREATE TRIGGER only_added BEFORE UPDATE OR DELETE ON "{table}" FOR EACH ROW EXECUTE FUNCTION {function}()'
+            f'CREATE TRIGGER only_added BEFORE UPDATE OR DELETE ON "{table}"'
+            f" FOR EACH ROW EXECUTE FUNCTION {function}()",
         )
 
     def database_backwards(

@@ -6,6 +6,7 @@ scope is an error, never a leak.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import cast
@@ -13,19 +14,35 @@ from uuid import UUID
 
 from django.apps import apps
 from django.db import connection, transaction
+from django.utils.translation import gettext
 from psycopg import IsolationLevel
+from psycopg.pq import TransactionStatus
 
-from repository_site.core.database.statements import engine, look_up
+from repository_site.core.database.silence import listening
+from repository_site.core.database.statements import Inquiry, engine, look_up
+from repository_site.core.problems import NotFound
 from storage.models import Storage, TenantModel
 from storage.models.tenant import SCOPE_PARAMETER
+from storage.tenancy.silent_nodes import silent_nodes
 
 # Wraps the models of a long operation, so that a command can show its progress.
 ModelProgress = Callable[[list[type[TenantModel]]], Iterable[type[TenantModel]]]
 
 
+_ADD_REVISION = "Run in psql: INSERT INTO storage_storagerevision (storage_id) VALUES ('{}');"
+
+
+class StorageGone(NotFound):
+    """The storage of a scope does not exist, at least not in this database."""
+
+
 @contextmanager
-def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: int | None = None) -> Iterator[None]:
+def tenant_scope(
+    storage: Storage | UUID, *, snapshot: bool = False, timeout: int | None = None, inquiry: Inquiry | None = None
+) -> Iterator[None]:
     """Open a transaction inside one storage. PostgreSQL cancels statements that exceed `timeout` seconds.
+
+    The questions of an `inquiry` are sent in the trip that enters the scope (D225).
 
     With `snapshot` all statements read the same read-only snapshot. Only the scope that begins the transaction can
     request it; inside a running transaction (a nested scope, a test) the isolation level does not change.
@@ -37,14 +54,22 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
     nested scope restores the outer value; after an exception the rollback to the savepoint restores it.
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
-    begins = not connection.in_atomic_block
-    with _reading_one_snapshot() if snapshot and begins else nullcontext(), transaction.atomic():
-        outer, revision = _enter(tenant, timeout)
-        if isinstance(storage, Storage) and revision is not None and (begins or storage.configuration_revision < 0):
-            storage.configuration_revision = revision
-        if outer and outer != tenant:
-            _refuse_open_cursors()
-        with _naming(tenant):
+    begins, is_distributed = not connection.in_atomic_block, engine().is_distributed
+    with (
+        _listening(tenant, timeout) if is_distributed and begins else nullcontext(),
+        _reading_one_snapshot() if snapshot and begins else nullcontext(),
+        transaction.atomic(),
+    ):
+        with _naming(tenant) as named:
+            outer, revision = _enter(tenant, timeout, inquiry)
+            if is_distributed:
+                outer = named
+            if revision is None:
+                raise _without_revision(tenant)
+            if isinstance(storage, Storage) and (begins or storage.configuration_revision < 0):
+                storage.configuration_revision = revision
+            if outer and outer != tenant:
+                _refuse_open_cursors()
             yield
         # The end of the transaction restores the parameter of an outermost scope.
         if not begins and not connection.needs_rollback:
@@ -53,13 +78,20 @@ def tenant_scope(storage: Storage | UUID, *, snapshot: bool = False, timeout: in
             _enter(outer)
 
 
+def _without_revision(tenant: str) -> Exception:
+    """Return the error of a storage that does not exist, or that no INSERT ... SELECT could write to (D257)."""
+    if not Storage.objects.filter(pk=tenant).exists():
+        return StorageGone(gettext("There is no storage at this address."))
+    return RuntimeError(f"The storage {tenant} has no row in storage_storagerevision. {_ADD_REVISION.format(tenant)}")
+
+
 @contextmanager
-def _naming(tenant: str) -> Iterator[None]:
-    """Add the storage to all statements on tenant tables."""
+def _naming(tenant: str) -> Iterator[str]:
+    """Add the storage to all statements on tenant tables; yield the one that they had before."""
     database = engine()
     outer, database.tenant = database.tenant, tenant
     try:
-        yield
+        yield outer
     finally:
         database.tenant = outer
 
@@ -72,15 +104,26 @@ def tenant_models() -> list[type[TenantModel]]:
 
 
 def owners_first(found: Iterable[type[TenantModel]]) -> list[type[TenantModel]]:
-    """Sort models: tables with a foreign key to the storage first, then their parts, then the parts of those."""
+    """Sort models: tables with a foreign key to the storage first, their parts, the parts of those, indexes."""
 
-    def depth(model: type[TenantModel]) -> int:
+    def depth(model: type[TenantModel]) -> float:
+        if model.is_index:
+            return math.inf
         if model.storage_through is None:
             return 0
         owner = model._meta.get_field(model.storage_through).related_model
         return 1 + depth(cast("type[TenantModel]", owner))
 
     return sorted(found, key=depth)
+
+
+@contextmanager
+def _listening(tenant: str, timeout: int | None) -> Iterator[None]:
+    """Refuse a storage whose node does not answer, now or while the transaction waits for it (D309)."""
+    silent_nodes.refuse(tenant)
+    connection.ensure_connection()
+    with listening(connection.connection, silent_nodes.listener(tenant, timeout)):
+        yield
 
 
 @contextmanager
@@ -118,34 +161,46 @@ _AND_LIMIT = ", set_config('statement_timeout', %s, true)"
 
 # Unlike `set_config`, SET LOCAL reaches all nodes of a distributed database, if it is told so. Citus has no generic
 # plans for joins: it must know the storage to find the node.
+# A request that would write a shard in the last seconds of its move is repeated, and gives its connection back between
+# its attempts (D308). This one reaches the coordinator only: rows are locked on the nodes.
+_LONGEST_WAIT = "SET LOCAL lock_timeout = '500ms'"
 _PROPAGATE = "SET LOCAL citus.propagate_set_commands = 'local'"
 _REVISION = "SELECT configuration_revision FROM storage_storagerevision WHERE storage_id = %s::uuid"
 
 
-def _enter(value: str, timeout: int | None = None) -> tuple[str, int | None]:
+def _enter(value: str, timeout: int | None = None, inquiry: Inquiry | None = None) -> tuple[str, int | None]:
     """Set the parameter for this transaction. Return its old value, or an empty text, and the revision of the
-    configuration."""
+    configuration. A distributed database does not tell the old value."""
     if engine().is_distributed:
-        return _enter_everywhere(value, timeout)
+        revision = _enter_everywhere(value, timeout)
+        if inquiry is not None:
+            inquiry.ask()
+        return "", revision
+    send = look_up if inquiry is None else inquiry.ask_after
     if timeout:
-        rows = look_up(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
+        rows = send(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
     else:
-        rows = look_up(f"{_ENTER}{_FROM_EARLIER}", [value, value])
+        rows = send(f"{_ENTER}{_FROM_EARLIER}", [value, value])
     return rows[0][0] or "", rows[0][1]
 
 
-def _enter_everywhere(value: str, timeout: int | None) -> tuple[str, int | None]:
+def _enter_everywhere(value: str, timeout: int | None) -> int | None:
     """Send all statements in one trip. Like on PostgreSQL, Django counts one.
 
     One text with several statements would not do: Citus sends the whole text to the nodes when it finds SET in it.
     """
     storage = str(UUID(value)) if value else ""
-    with connection.cursor() as cursor, engine().wrap_database_errors, connection.connection.pipeline():
+    with connection.cursor() as cursor, engine().wrap_database_errors:
         driver = connection.connection
-        if timeout:
-            driver.execute(f"SET LOCAL statement_timeout = '{int(timeout)}s'")
-        driver.execute(_PROPAGATE)
-        cursor.execute(f"SET LOCAL {SCOPE_PARAMETER} = '{storage}'")
-        found = driver.execute(_REVISION, [storage]) if storage else None
-    row = found.fetchone() if found else None
-    return engine().tenant, row[0] if row else None
+        is_first = driver.pgconn.transaction_status == TransactionStatus.IDLE
+        with driver.pipeline():
+            if timeout:
+                driver.execute(f"SET LOCAL statement_timeout = '{int(timeout)}s'")
+            if timeout and is_first:
+                driver.execute(_LONGEST_WAIT)
+            # This one is counted, logged and traced. Its text has no values.
+            cursor.execute(_PROPAGATE)
+            driver.execute(f"SET LOCAL {SCOPE_PARAMETER} = '{storage}'")
+            found = driver.execute(_REVISION, [storage]) if storage else None
+        row = found.fetchone() if found else None
+    return row[0] if row else None

@@ -1,4 +1,5 @@
-"""`make attack`: measure the growth of work, run the fuzzer with every caller and all phases, and print figures."""
+"""`make attack`: measure the growth of work, run the tests of known attacks and the fuzzer with every caller and all
+phases, and print figures."""
 
 from __future__ import annotations
 
@@ -6,9 +7,19 @@ import argparse
 import os
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
+
+from tests import figures
+from tests.attack.repelled import ATTACKS, run_tests
+
+if TYPE_CHECKING:
+    from tests.attack.attack import Battlefield
 
 DEFAULT = 10
 """Random cases for each operation and caller; the other cases follow from the document."""
@@ -21,31 +32,65 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    from tests import figures
     from tests.attack.attack import CALLERS, Battlefield, prepare
-    from tests.attack.growth import grows_too_fast
-    from tests.attack.hostile_inputs import places
     from tests.server_process import free_port
 
-    failed = 0
+    began, failed = time.monotonic(), 0
     if not options.callers:
-        too_fast = [place.name for place in places() if grows_too_fast(place)]
-        sys.stdout.write("".join(f"{name}: the work grows faster than the input\n" for name in too_fast))
-        failed += len(too_fast)
+        with timed("growth of work"):
+            failed += measure_growth()
+        with timed(f"{len(ATTACKS)} known attacks"):
+            told = run_tests()
+            failed += bool(told)
+            sys.stdout.write(told)
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
         server = prepare(Path(folder), free_port())
-        server.start("serve", "--workers", "2")
         try:
-            battlefield = Battlefield(server)
-            for caller in options.callers or CALLERS:
-                outcome = battlefield.attack([caller], "examples,coverage,fuzzing,stateful", options.cases)
-                sys.stdout.write(f"{caller}: {outcome.cases} cases in {outcome.seconds:.0f} s\n")
-                sys.stdout.write(outcome.told)
-                failed += bool(outcome.told)
-                figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong or int(bool(outcome.told)))
+            with timed("preparing two storages"):
+                server.start("serve", "--workers", "2")
+                battlefield = Battlefield(server)
+            callers = options.callers or CALLERS
+            for number, caller in enumerate(callers, 1):
+                with timed(f"{caller}, {number} of {len(callers)}"):
+                    failed += attack_as(battlefield, caller, options.cases)
         finally:
             server.kill()
+    say(f"{'failed' if failed else 'all repelled'} in {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
+
+
+def measure_growth() -> int:
+    """Return how many places work more than in proportion to their input."""
+    from tests.attack.growth import grows_too_fast
+    from tests.attack.hostile_inputs import places
+
+    too_fast = [place.name for place in places() if grows_too_fast(place)]
+    for name in too_fast:
+        say(f"  {name}: the work grows faster than the input")
+    return len(too_fast)
+
+
+def attack_as(battlefield: Battlefield, caller: str, cases: int) -> int:
+    """Return whether the fuzzer has found a problem."""
+    outcome = battlefield.attack([caller], "examples,coverage,fuzzing,stateful", cases)
+    say(f"  {outcome.cases} cases, {outcome.wrong} wrong")
+    sys.stdout.write(outcome.told)
+    figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong or int(bool(outcome.told)))
+    return bool(outcome.told)
+
+
+@contextmanager
+def timed(part: str) -> Iterator[None]:
+    """Say which part begins, and how long it has taken."""
+    say(f"{part} ...")
+    began = time.monotonic()
+    yield
+    say(f"  {time.monotonic() - began:.0f} s")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ KNOWN = {
     "relatedId": ["author", "systems", "changedBy"],
     "transitionId": ["InProcessToInReview", "InProcessToReleased", "ReleasedToRequestToExpire"],
     "cultureId": ["1033", "1031"],
-    "layoutKey": ["vertical"],
+    "layoutKey": ["vertical", "detailed", "horizontalSwimlane", "processMatrix", "graphic"],
     "$filter": ["Contains(name, 'o')", "state -eq released OR type -in (task, system)", "NOT IsNull(systems)"],
     "$resources": ["attributes", "related,children", "content,rootPath,versions,displayNames"],
     "$select": ["name", "name,state1,systems"],

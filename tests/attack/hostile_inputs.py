@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,8 +13,8 @@ from django.http import QueryDict
 
 from elements.admin.comparison.differences import Item, compare_lists, compare_texts
 from elements.api.query import SELECT, Names, QueryParameters
-from elements.diagrams.figures import DrawableShape, FigureKind
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, FigureKind, LayoutKey, ShapeNotes
+from elements.diagrams.matrix import MAX_COLUMNS
 from elements.diagrams.svg import DiagramTexts, draw
 from elements.filters.parsing import parse_filter
 from elements.transfer.file_checks import Survey
@@ -130,22 +131,54 @@ def _chains(count: int) -> tuple[str, str]:
 
 
 def _diagrams() -> Iterator[Place]:
-    def picture(n: int, arrows: list[tuple[int, int]], name: str = "Check the order") -> tuple[Any, ...]:
+    def picture(n: int, arrows: list[tuple[int, int]], name: str = "Check the order") -> Drawing:
         shapes = [DrawableShape(str(rank), rank, FigureKind.TASK, name, "Task", "#007ACC", "/") for rank in range(n)]
-        return DiagramTexts("en", "", ""), shapes, [(str(one), str(two)) for one, two in arrows], Direction.VERTICAL
+        return Drawing(shapes, [DrawableFlow(str(one), str(two)) for one, two in arrows])
 
-    def at_random(n: int) -> tuple[Any, ...]:
+    def at_random(n: int) -> Drawing:
         chosen = random.Random(1)
         return picture(n, [(chosen.randrange(n), chosen.randrange(n)) for _ in range(3 * n)])
 
-    def star(n: int) -> tuple[Any, ...]:
+    def star(n: int) -> Drawing:
         return picture(n, [arrow for rank in range(1, n) for arrow in ((0, rank), (rank, 0))])
 
-    def paint(given: tuple[Any, ...]) -> object:
-        return draw(*given)
+    def full(n: int) -> Drawing:
+        """Everything at once: notes, labels, containers in containers, and an event at each edge."""
+        notes = ShapeNotes(*(tuple(f"{kind} {number}" for number in range(9)) for kind in ("r", "s", "i", "o")))
+        plain = at_random(n)
+        shapes = [
+            replace(
+                each,
+                kind=FigureKind.INTERMEDIATE if each.rank % 3 == 2 else each.kind,
+                notes=notes,
+                container=str(each.rank // 2) if each.rank % 3 == 0 else "",
+                host=str(each.rank - 1) if each.rank % 3 == 2 else "",
+            )
+            for each in plain.shapes
+        ]
+        return Drawing(shapes, [replace(each, label="if it is complete") for each in plain.flows])
+
+    def lanes(n: int) -> Drawing:
+        plain = at_random(n)
+        return Drawing([replace(each, notes=ShapeNotes((f"Role {each.rank}",))) for each in plain.shapes], plain.flows)
+
+    def paint(given: Drawing, layout: LayoutKey = LayoutKey.VERTICAL) -> object:
+        return draw(DiagramTexts("en", "", ""), given, layout)
+
+    def painted(layout: LayoutKey) -> Callable[[Drawing], object]:
+        return lambda given: paint(given, layout)
 
     yield Place("layout of a diagram: random arrows", DIAGRAM, 60, at_random, paint)
     yield Place("layout of a diagram: arrows from and to one shape", DIAGRAM, 60, star, paint)
+    yield Place("detailed picture: labels, notes and containers", DIAGRAM, 60, full, painted(LayoutKey.DETAILED))
+    yield Place("swimlanes: a lane for each shape", DIAGRAM, 60, lanes, painted(LayoutKey.HORIZONTAL_SWIMLANE))
+    yield Place(
+        "process matrix: a role for each step",
+        f"{DIAGRAM}, {MAX_COLUMNS} columns",
+        60,
+        lanes,
+        painted(LayoutKey.PROCESS_MATRIX),
+    )
     yield Place(
         "picture of a diagram: long names",
         "400 characters, 500 in the title",

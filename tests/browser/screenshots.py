@@ -13,6 +13,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 from repository_site.core.environment import PROJECT_DIR
 from tests.browser.conftest import CHROMIUM, DEMO, FLAGS, NARROW, Visitor, prepared_site
 from tests.browser.stuck_task import stuck_request
+from tests.browser.test_steps import Artist, draw_order
 from tests.server_process import DataFolders, Server
 
 IMAGES = PROJECT_DIR / "docs/images"
@@ -29,6 +30,7 @@ def main() -> None:
             stuck_request(server, token)
             base = f"http://127.0.0.1:{server.port}"
             take_office(Visitor(browser.new_context(viewport=SIZE).new_page(), base), server, token)
+            take_editor(Visitor(browser.new_context(viewport=SIZE).new_page(), base), token)
             take_reader(Visitor(browser.new_context(viewport=PAGE).new_page(), base), "reader")
             take_reader(Visitor(browser.new_context(viewport=NARROW).new_page(), base), "reader-phone")
             browser.close()
@@ -57,6 +59,13 @@ def take_office(visitor: Visitor, server: Server, token: str) -> None:
     visitor.page.wait_for_load_state("networkidle")
     visitor.open(f"{OFFICE}/configuration/compare/")
     save(visitor.page, "compare")
+
+
+def take_editor(visitor: Visitor, token: str) -> None:
+    visitor.sign_in("root", DEMO)
+    artist = Artist(visitor, token)
+    draw_order(artist)
+    save(visitor.page, "steps")
 
 
 def take_reader(visitor: Visitor, name: str) -> None:

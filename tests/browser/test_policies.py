@@ -87,9 +87,9 @@ def test_the_theme_works(visit: NewVisitor) -> None:
     rita = visit("rita", locale="en-GB")  # in a separate browser, which remembers the choice
     page = rita.page
     rita.open(f"{DEMO}/admin/storage/apitoken/")
-    dark, menu = page.locator("html.dark"), page.get_by_text("Dark", exact=True)
+    dark, menu = page.locator("html.dark"), page.get_by_role("button", name="Dark")
     assert (dark.count(), menu.is_visible()) == (0, False)
-    page.locator("[x-on\\:click='openUserLinks = !openUserLinks']").click()
+    page.get_by_role("button", name="Account: rita").click()
     menu.click()
     dark.wait_for()
     page.get_by_role("heading").first.click()
@@ -98,7 +98,7 @@ def test_the_theme_works(visit: NewVisitor) -> None:
     dark.wait_for()
     side = page.locator("[x-bind\\:class*='xl:hidden!']").get_by_role("link").first
     side.wait_for()
-    page.locator("[x-on\\:click^='sidebarDesktopOpen']").first.click()
+    page.get_by_role("button", name="Navigation").click()
     side.wait_for(state="hidden")
     assert page.evaluate("localStorage.getItem('sidebarDesktopOpen')") == "0"
     page.locator("input.action-select").first.check()
@@ -135,6 +135,6 @@ def test_expressions_are_evaluated_exactly_or_refused(visit: NewVisitor) -> None
 def test_the_theme_is_chosen_before_signing_in(visit: NewVisitor) -> None:
     page = (reader := visit()).page
     reader.open("/admin/login/")
-    page.locator("[x-on\\:click='openTheme = !openTheme']").click()
-    page.get_by_text("Dark", exact=True).click()
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="Dark").click()
     page.locator("html.dark").wait_for()

@@ -19,7 +19,7 @@ def test_from_the_application_to_a_shape_and_back_in_two_languages(visit: NewVis
     reader.page.locator("main").get_by_role("link", name="Processes").first.click()
     reader.page.wait_for_load_state("networkidle")
     reader.check_accessibility()
-    reader.page.get_by_role("searchbox").first.fill("assemble bicycle")
+    reader.page.get_by_role("combobox", name="Search for elements").fill("assemble bicycle")
     with reader.page.expect_navigation():
         reader.page.keyboard.press("Enter")
     reader.check_accessibility()
@@ -71,3 +71,34 @@ def test_a_viewer_does_not_see_a_version_in_review(visit: NewVisitor) -> None:
     vera.expected.add(404)
     assert vera.open(page).status == 404
     assert name not in vera.page.content()
+
+
+def test_a_viewer_chooses_mails_on_a_phone(visit: NewVisitor) -> None:
+    vera = visit("vera", viewport=NARROW, color_scheme="dark")
+    vera.open(f"{DEMO}/1033/")
+    vera.page.get_by_role("link", name="My account").click()
+    vera.page.get_by_label("A task for me").select_option("daily")
+    vera.page.get_by_role("button", name="Save").click()
+    assert vera.page.get_by_role("status").inner_text() == "Your choice has been saved."
+    assert vera.page.get_by_label("A task for me").input_value() == "daily"
+    assert not vera.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    vera.check_accessibility()
+
+
+def test_a_role_shows_what_people_do_on_screens_of_any_size(visit: NewVisitor) -> None:
+    wide, narrow = visit(), visit(viewport=NARROW, color_scheme="dark")
+    for reader in (wide, narrow):
+        reader.open(f"{DEMO}/1033/search?q=warehouse+clerk")
+        reader.page.locator("main").get_by_role("link", name="Warehouse clerk", exact=True).first.click()
+        reader.page.wait_for_load_state("networkidle")
+        assert reader.page.get_by_role("heading", level=2, name="As Warehouse clerk you do:").is_visible()
+        reader.check_accessibility()
+        reader.open(f"{reader.page.url}/uses")
+        assert reader.page.get_by_role("heading", level=1).inner_text() == "Where Warehouse clerk is used"
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= reader.page.evaluate("innerWidth")
+        reader.check_accessibility()
+    step = wide.page.locator(".uses ol a").first
+    name = step.inner_text()
+    step.click()
+    wide.page.wait_for_load_state("networkidle")
+    assert wide.page.get_by_role("heading", level=1).inner_text() == name

@@ -30,11 +30,17 @@ def test_warnings_are_shown_and_confirmed(visit: NewVisitor) -> None:
     rita.check_accessibility()
     element = rita.page.url.split("/element/")[1].split("/")[0]
     offered = read(rita, f"/release/{element}/transitions")["values"]
-    forms = rita.page.locator("form", has=rita.page.get_by_role("button", name="Release", exact=True))
-    assert forms.get_by_role("button").count() == len(offered)
+    offers = rita.page.locator("form.el-offers").first
+    assert offers.locator(".el-offer").count() == len(offered)
+    offers.get_by_text("Add a comment").click()
+    offers.get_by_label("Comment for the log").fill("Agreed with sales.")
+    offers.get_by_role("button", name="Release…", exact=True).click()
+    rita.page.get_by_text("All readers will see this version.").wait_for()
+    assert rita.page.get_by_label("Comment for the log").input_value() == "Agreed with sales."
+    rita.check_accessibility()
     rita.page.get_by_role("button", name="Release", exact=True).click()
     rita.page.wait_for_load_state("networkidle")
-    assert rita.page.get_by_text("reasonForRevision").first.is_visible()
+    assert rita.page.get_by_text("No reason for the revision is given (Reason for revision).").first.is_visible()
     assert read(rita, f"/facets/kpi/views/detail/elements/{element}")["elements"][0]["state"] == "inProcess"
     rita.page.get_by_role("button", name="Release anyway").click()
     rita.page.wait_for_load_state("networkidle")
@@ -57,7 +63,7 @@ def test_a_stuck_task_shows_the_reason_and_is_decided_on_behalf(visit: NewVisito
     rita.page.wait_for_load_state("networkidle")
     rita.page.locator("textarea[name=comment]").fill("Nobody else can decide this.")
     rita.check_accessibility()
-    rita.page.locator("main form button[type=submit], form button[type=submit]").last.click()
+    rita.page.locator("#content form button[type=submit]").last.click()
     rita.page.wait_for_load_state("networkidle")
     tasks = read(rita, f"/tasks?assignee=all&state=rejected&element={element}")["values"]
     assert [(each["state"], each["decision"]) for each in tasks] == [("rejected", "Nobody else can decide this.")]

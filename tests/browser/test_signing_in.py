@@ -9,11 +9,11 @@ from tests.browser.conftest import DEMO, NewVisitor
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 
 
-def test_signing_in_leads_to_the_overview_of_the_storage(visit: NewVisitor) -> None:
+def test_signing_in_leads_to_my_work(visit: NewVisitor) -> None:
     rita = visit()
     rita.sign_in("rita", DEMO)
-    assert rita.page.url.endswith("/demo/showcase/admin/")
-    assert rita.page.get_by_role("heading", name="Overview").is_visible()
+    assert rita.page.url.endswith("/demo/showcase/admin/my-work/")
+    assert rita.page.get_by_role("heading", name="My work").first.is_visible()
     rita.check_accessibility()
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from storage.tenancy.distribution import COPIED
 from tests.citus import SHARDS, CitusCluster
+from tests.elements.feed import read_served_feed
 from tests.server_process import Server, free_port
 
 pytestmark = [
     pytest.mark.server,
+    pytest.mark.own_cluster,
     pytest.mark.skipif(not os.environ.get("REPOSITORY_TEST_CITUS"), reason="needs REPOSITORY_TEST_CITUS=1"),
 ]
 INFO = "/acme/handbook/_api/rest/info"
@@ -24,32 +27,17 @@ FACETS = "/acme/handbook/_api/rest/facets"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CitusCluster]:
-    found = CitusCluster(tmp_path_factory.mktemp("operated"))
-    try:
-        found.start_apart()
-        yield found
-    finally:
-        found.stop()
-
-
-@pytest.fixture(scope="module")
 def server(cluster: CitusCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a storage on a database that is not distributed yet."""
     found = Server(tmp_path_factory.mktemp("server") / "var", free_port())
-    found.environ["DATABASE_URL"] = cluster.url
-    succeed(found, "migrate", "--verbosity", "0")
-    succeed(found, "provision_storage", "acme", "handbook", "--anonymous", "read")
-    try:
-        yield found
-    finally:
-        found.kill()
-
-
-def succeed(server: Server, *words: str) -> str:
-    done = server.manage(*words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    found.environ |= {"DATABASE_URL": cluster.url, "REPOSITORY_ANONYMOUS_RATE": "off"}
+    with found.warm_commands():
+        found.succeed("migrate", "--verbosity", "0")
+        found.succeed("provision_storage", "acme", "handbook", "--anonymous", "read")
+        try:
+            yield found
+        finally:
+            found.kill()
 
 
 def answers(server: Server) -> list[tuple[int, Any]]:
@@ -57,7 +45,7 @@ def answers(server: Server) -> list[tuple[int, Any]]:
 
 
 def listed(server: Server) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(succeed(server, "list_storages", "--nodes", "--json"))
+    found: list[dict[str, Any]] = json.loads(server.succeed("list_storages", "--nodes", "--json"))
     return found
 
 
@@ -69,14 +57,23 @@ def test_existing_content_is_distributed_once(cluster: CitusCluster, server: Ser
     assert [status for status, _ in before] == [200, 200]
     server.kill()
     cluster.join()
-    planned = succeed(server, "distribute", "--dry-run", "--shards", str(SHARDS))
+    planned = server.succeed("distribute", "--dry-run", "--shards", str(SHARDS))
     assert "SELECT create_reference_table('storage_storage');\n" in planned
-    assert succeed(server, "distribute", "--dry-run", "--shards", str(SHARDS)) == planned
-    assert succeed(server, "distribute", "--shards", str(SHARDS)) == "All tables are distributed.\n"
-    assert succeed(server, "distribute") == "All tables are distributed already.\n"
-    assert succeed(server, "check", "--database", "default") == "System check identified no issues (0 silenced).\n"
+    assert server.succeed("distribute", "--dry-run", "--shards", str(SHARDS)) == planned
+    with ThreadPoolExecutor(2) as both:
+        texts = [*both.map(lambda _: server.succeed("distribute", "--shards", str(SHARDS)), range(2))]
+    assert sorted(texts) == ["All tables are already distributed.\n", "All tables are distributed.\n"]
+    assert server.succeed("distribute", "--dry-run") == "All tables are already distributed.\n"
+    assert server.succeed("check", "--database", "default") == "System check identified no issues (0 silenced).\n"
     server.start("serve", "--workers", "1")
     assert answers(server) == before
+
+
+def test_only_few_tables_are_copied_to_every_node(cluster: CitusCluster, server: Server) -> None:
+    """Requests write none of them, see `tests/copied_tables.py`."""
+    with cluster.superuser(0) as coordinator:
+        rows = coordinator.execute("SELECT logicalrelid::text FROM pg_dist_partition WHERE repmodel = 't'").fetchall()
+    assert {name for (name,) in rows} == {*COPIED}
 
 
 def test_the_node_of_a_storage_has_its_rows(cluster: CitusCluster, server: Server) -> None:
@@ -99,21 +96,63 @@ def node_with_rows(cluster: CitusCluster, tenant: str) -> int:
     return only
 
 
-def test_a_shard_without_force_is_reported(cluster: CitusCluster, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("damage", "repair", "problem"),
+    [
+        (
+            "ALTER TABLE {shard} NO FORCE ROW LEVEL SECURITY",
+            "ALTER TABLE {shard} FORCE ROW LEVEL SECURITY",
+            "row-level security is not complete for {shard}",
+        ),
+        (
+            "ALTER POLICY tenant ON {shard} USING (true)",
+            "ALTER POLICY tenant ON {shard} USING (storage_id = current_setting('repository.storage')::uuid)",
+            "row-level security is not complete for {shard}",
+        ),
+        (
+            "ALTER TABLE {shard} DROP CONSTRAINT {key}, DISABLE TRIGGER USER",
+            "ALTER TABLE {shard} ADD CONSTRAINT {key} {definition}, ENABLE TRIGGER USER",
+            "keys are missing on {shard}. triggers are missing on {shard}",
+        ),
+    ],
+)
+def test_a_damaged_shard_is_reported(
+    cluster: CitusCluster, server: Server, damage: str, repair: str, problem: str
+) -> None:
     with cluster.superuser(1) as worker:
         worker.execute("SET citus.override_table_visibility = off")
         worker.execute("SET citus.enable_manual_changes_to_shards = on")
-        found = worker.execute(
-            r"SELECT relname FROM pg_class WHERE relname ~ '^elements_element_\d+$' AND relkind = 'r' LIMIT 1"
+        row = worker.execute(
+            r"SELECT c.relname, k.conname, pg_get_constraintdef(k.oid) FROM pg_class c"
+            r" JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'f'"
+            r" WHERE c.relname ~ '^elements_elementversion_\d+$' AND c.relkind = 'r' ORDER BY 1, 2 LIMIT 1"
         ).fetchone()
-        assert found is not None
-        worker.execute(f"ALTER TABLE {found[0]} NO FORCE ROW LEVEL SECURITY")
+        assert row is not None
+        names = dict(zip(("shard", "key", "definition"), row, strict=True))
+        worker.execute(damage.format(**names))
         try:
             checked = server.manage("check", "--database", "default")
         finally:
-            worker.execute(f"ALTER TABLE {found[0]} FORCE ROW LEVEL SECURITY")
-    problem = f"Node 127.0.0.1:{cluster.ports[1]}: row-level security is not complete for {found[0]}."
-    assert (checked.returncode, problem in checked.stderr) == (1, True)
+            worker.execute(repair.format(**names))
+    text = f"Node 127.0.0.1:{cluster.ports[1]}: {problem.format(**names)}."
+    assert (checked.returncode, text in checked.stderr) == (1, True), checked.stderr
+    assert server.succeed("check", "--database", "default") == "System check identified no issues (0 silenced).\n"
+
+
+def test_doctor_finds_nodes_to_which_no_shard_can_move(cluster: CitusCluster, server: Server) -> None:
+    def warnings() -> list[str]:
+        done = server.manage("doctor", "--only", "nodes", "--json")
+        return [f"{each['level']}: {each['text']}" for each in json.loads(done.stdout)["findings"]]
+
+    well = ["ok: shards can move, and no prepared transaction is left"]
+    assert warnings() == well
+    with cluster.superuser(1) as worker:
+        worker.execute("SET citus.enable_ddl_propagation = off")
+        worker.execute("ALTER EVENT TRIGGER let_shards_move DISABLE")
+        problem = f"shards of storages that are written cannot move to 127.0.0.1:{cluster.ports[1]}"
+        assert warnings() == [f"warning: {problem}"]
+        worker.execute("ALTER EVENT TRIGGER let_shards_move ENABLE")
+    assert warnings() == well
 
 
 def test_requests_run_while_shards_move_to_a_new_worker(cluster: CitusCluster, server: Server) -> None:
@@ -125,37 +164,34 @@ def test_requests_run_while_shards_move_to_a_new_worker(cluster: CitusCluster, s
             statuses[server.request("GET", FACETS)[0]] += 1
 
     expected = answers(server)
+    token = server.succeed("issue_token", "acme", "handbook", "--name", "follower", "--role", "administrator").strip()
+    _, cursor = read_served_feed(server, "acme/handbook", token)
     asking = threading.Thread(target=ask)
     asking.start()
     try:
         cluster.add_worker()
-        move_all(cluster)
+        cluster.rebalance()
+        assert shards_on(cluster, -1) == 1
     finally:
         is_over.set()
         asking.join()
     assert {*statuses} == {200}
     assert answers(server) == expected
+    # A cursor from before the move leads on (D327).
+    server.succeed("issue_token", "acme", "handbook", "--name", "after the move", "--role", "viewer")
+    events, _ = read_served_feed(server, "acme/handbook", token, cursor)
+    assert [(each["type"], each["data"]["name"]) for each in events] == [("token.created", "after the move")]
     (row,) = listed(server)
     assert row["node"] == f"127.0.0.1:{cluster.ports[node_with_rows(cluster, row['tenant'])]}"
-    assert succeed(server, "check", "--database", "default") == "System check identified no issues (0 silenced).\n"
+    assert server.succeed("check", "--database", "default") == "System check identified no issues (0 silenced).\n"
 
 
-def move_all(cluster: CitusCluster, seconds: float = 240) -> None:
-    """Rebalance as a superuser: the role of the service cannot read rows without a scope."""
+def shards_on(cluster: CitusCluster, node: int) -> int:
     with cluster.superuser(0) as coordinator:
-        coordinator.execute("SELECT citus_rebalance_start('by_shard_count')")
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            row = coordinator.execute("SELECT state::text, details::text FROM citus_rebalance_status()").fetchone()
-            assert row is not None
-            assert row[0] not in {"failed", "cancelled", "failing"}, row[1]
-            if row[0] == "finished":
-                placed = coordinator.execute(
-                    "SELECT count(DISTINCT shardid) FROM citus_shards WHERE nodeport = %s"
-                    " AND table_name = 'elements_element'::regclass",
-                    [cluster.ports[-1]],
-                ).fetchone()
-                assert placed == (1,)
-                return
-            time.sleep(0.5)
-    raise AssertionError(row)
+        row = coordinator.execute(
+            "SELECT count(DISTINCT shardid) FROM citus_shards WHERE nodeport = %s"
+            " AND table_name = 'elements_element'::regclass",
+            [cluster.ports[node]],
+        ).fetchone()
+        assert row is not None
+        return int(row[0])

@@ -25,6 +25,7 @@ READS = {
     f"{ORDER}/attributes/name": STATE,
     f"{ORDER}/related": STATE,
     f"{ORDER}/related/systems": STATE,
+    f"{ORDER}/referencedBy": STATE,
     f"{PROCESSES}/{ID['sales']}/children": WHOLE,
     f"{PROCESSES}/{ID['order-3']}/content": STATE,
     f"{ORDER}/versions": WHOLE,

@@ -1,16 +1,20 @@
-"""Storages with elements; changes of a test are rolled back."""
+"""Storages with elements, and tokens of callers; changes of a test are rolled back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from uuid import UUID
 
 import pytest
 
 from storage.models import Storage
+from storage.options import Role
 from tests.conftest import StorageMaker
-from tests.elements.handbook import TEMPLATE, write_lines
+from tests.elements import uses_desk
+from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.elements.transfer_files import DEMO
+from tests.factories import token_for
 from tests.filled_storages import NOTHING
 
 
@@ -44,3 +48,31 @@ def limited(filled_storage: StorageMaker) -> Iterator[Storage]:
         filled_storage(NOTHING, collection="acme", **fields) as storage,
     ):
         yield storage
+
+
+@pytest.fixture(scope="module")
+def uses(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """acme/uses and rival/uses, see `uses_desk.py`."""
+    folder = tmp_path_factory.mktemp("uses")
+    fields = {"key": "uses", "template": uses_desk.write_template(folder / "template.json"), "anonymous": "read"}
+    with (
+        filled_storage(uses_desk.write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
+        filled_storage(uses_desk.write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
+    ):
+        yield storage
+
+
+@pytest.fixture
+def anna(handbook: Storage) -> str:
+    """An editor, and the author of `order-3`."""
+    return token_for(handbook, Role.EDITOR, user_id=UUID(ID["anna"]))
+
+
+@pytest.fixture
+def editor(handbook: Storage) -> str:
+    return token_for(handbook, Role.EDITOR)
+
+
+@pytest.fixture
+def architect(handbook: Storage) -> str:
+    return token_for(handbook, Role.ARCHITECT)

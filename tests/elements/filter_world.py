@@ -199,7 +199,8 @@ def store(storage: Storage, configuration: Configuration, things: Sequence[Thing
 def insert(table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
     places = ", ".join("%s" for _ in columns.split(","))
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", rows)
+        for row in rows:
+            cursor.execute(f"INSERT INTO {table} ({columns}) VALUES ({places})", row)
 
 
 VERSION_COLUMNS = (
@@ -340,7 +341,9 @@ class FilterWorld:
 
     def found(self, expression: BoundExpression, zone: ZoneInfo = BERLIN, sees_drafts: bool = True) -> list[str]:
         """Return the ids that a filter finds, in the scope of the storage."""
-        condition = self.compiled(expression, zone, sees_drafts)
+        return self.selected(self.compiled(expression, zone, sees_drafts))
+
+    def selected(self, condition: Condition) -> list[str]:
         with connection.cursor() as cursor:
             cursor.execute(SELECT + condition.sql, condition.parameters)
             return sorted(str(row[0]) for row in cursor.fetchall())

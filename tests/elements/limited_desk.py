@@ -43,7 +43,7 @@ class LimitedDesk:
 
     def counts(self) -> list[int]:
         with tenant_scope(self.storage), connection.cursor() as cursor:
-            tables = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
+            tables = ("element", "elementversion", "reference", "shape", "shapeflow", "lane", "elementchange")
             found = []
             for table in tables:
                 cursor.execute(f"SELECT count(*) FROM elements_{table}")

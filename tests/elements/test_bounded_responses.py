@@ -264,10 +264,10 @@ def test_versions_in_a_report_are_read_in_slices(desk: LimitedDesk, settings: Se
     for number in range(2, 12):
         desk.execute(
             "INSERT INTO elements_elementversion (id, element_id, state, category, major, minor, stereotype, attributes,"
-            " sort_name, valid_until, created_on, changed_on) SELECT gen_random_uuid(), element_id, 'expired', 'retired',"
+            " sort_name, valid_until, created_on, changed_on) SELECT md5(%s || v.id::text)::uuid, element_id, 'expired', 'retired',"
             " %s, 0, stereotype, attributes, sort_name, valid_until, created_on, changed_on FROM elements_elementversion"
             " v JOIN elements_element e ON e.newest_id = v.id WHERE e.id = %s",
-            number, root,
+            str(number), number, root,
         )  # fmt: skip
     query = f"{REPORTING}/{root}?$resources=attributes,related,children,versions"
     whole = desk.api.get(query, token=desk.token)

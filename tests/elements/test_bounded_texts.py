@@ -9,8 +9,9 @@ import pytest
 from django.http import QueryDict
 
 from elements.api.query import SELECT, Names, QueryParameters
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import LayoutKey
 from elements.presentation.labels import LONGEST_LINK, Text
+from elements.reading.drawings import DrawnShape
 from elements.reading.pictures import DrawnShapes, draw_diagram
 from elements.values.checking import value_problem
 from elements.writing.findings import Findings
@@ -63,11 +64,11 @@ def test_an_element_with_many_shapes_is_read_once(monkeypatch: pytest.MonkeyPatc
         return {}
 
     monkeypatch.setattr("elements.reading.pictures.orjson", SimpleNamespace(loads=loads))
-    configuration = SimpleNamespace(cultures=CultureSet((1033,), 1033, (1033,)))
-    type = SimpleNamespace(key="task", display_names=(), color="#007ACC", has_diagram=False)
+    configuration = SimpleNamespace(cultures=CultureSet((1033,), 1033, (1033,)), types={})
+    type = SimpleNamespace(key="task", display_names=(), color="#007ACC", has_diagram=False, insertables=())
     reader: Any = SimpleNamespace(types={"t": type}, configuration=configuration)
     row: Any = SimpleNamespace(type="t", attributes=b"{}", identity=None)
-    shapes: Any = [SimpleNamespace(shape=f"s{number}", element="e") for number in range(50)]
+    shapes = [DrawnShape(f"s{number}", "e", number) for number in range(50)]
     drawn = DrawnShapes(shapes, [], {"e": row})
-    assert draw_diagram(reader, row, drawn, 1033, Direction.VERTICAL).count("<title>") == 51
+    assert draw_diagram(reader, row, drawn, 1033, LayoutKey.VERTICAL).count("<title>") == 51
     assert len(parsed) == 2

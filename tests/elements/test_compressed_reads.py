@@ -18,22 +18,15 @@ from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest.compression import WORTHWHILE
 from storage.models import Storage
-from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.conditional_reads import ORDER, PROCESSES, READS, headers_of
 from tests.elements.handbook import ID
-from tests.factories import token_for
 from tests.tags import is_version_tag
 
 pytestmark = pytest.mark.django_db
 GZIP = {"Accept-Encoding": "gzip, deflate"}
 FORCED = {"Accept-Encoding": "gzip, identity;q=0"}
 PAGE = f"{PROCESSES}?$pageSize=3"
-
-
-@pytest.fixture
-def architect(handbook: Storage) -> str:
-    return token_for(handbook, Role.ARCHITECT)
 
 
 def marked(tag: str) -> str:

@@ -54,11 +54,11 @@ class SideWriter:
 
     def _run(self) -> None:
         wanted, written, ending, ended = self.steps
-        wanted.wait(10)
+        wanted.wait(60)
         with tenant_scope(self.storage):
             ElementVersion.objects.update(revision=2)
             written.set()
-            ending.wait(10)
+            ending.wait(60)
         connection.close()
         ended.set()
 
@@ -67,8 +67,8 @@ class SideWriter:
 
     def end(self) -> None:
         self._step(2)
-        self.thread.join(10)
+        self.thread.join(60)
 
     def _step(self, place: int) -> None:
         self.steps[place].set()
-        assert self.steps[place + 1].wait(10)
+        assert self.steps[place + 1].wait(60)

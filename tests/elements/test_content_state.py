@@ -19,6 +19,7 @@ from tests.api_client import ApiClient
 from tests.elements.content_states import state
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory, token_for
+from tests.removed_storages import rows_left
 
 pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
@@ -90,8 +91,7 @@ def test_a_removed_storage_leaves_no_mark() -> None:
         assert content_state()
         assert ContentMark.objects.count() == 1
     remove_storage(storage)
-    with tenant_scope(tenant):
-        assert ContentMark.objects.count() == 0
+    assert rows_left(tenant, ContentMark) == 0
 
 
 @pytest.mark.parametrize("model", [Element, ElementVersion, Reference, Shape, ShapeFlow])

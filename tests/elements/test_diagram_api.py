@@ -13,6 +13,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elements.api import diagram_viewset
+from elements.diagrams.drawables import LayoutKey
 from elements.diagrams.svg import STYLE_SHEET
 from elements.models import ElementVersion, Shape, ShapeFlow
 from elements.reading import pictures
@@ -29,6 +31,7 @@ pytestmark = pytest.mark.django_db
 
 SVG = "{http://www.w3.org/2000/svg}"
 SVG_TYPE = "image/svg+xml"
+LAYOUTS = "detailed, vertical, horizontal, verticalSwimlane, horizontalSwimlane, graphic or processMatrix"
 NOT_THERE = "00000000-0000-4000-8000-00000000ffff"
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
@@ -62,11 +65,6 @@ def refused(response: Any, status: int) -> str:
     assert (response.status_code, (body["type"], body["output"])) == (status, kinds.get(status, ("error", "volatile")))
     assert body["data"] == [{"error": body["message"]}]
     return str(body["message"])
-
-
-@pytest.fixture
-def editor(handbook: Storage) -> str:
-    return token_for(handbook, Role.EDITOR)
 
 
 def test_the_whole_answer(api: ApiClient, editor: str) -> None:
@@ -136,6 +134,63 @@ def test_refused_media_types(api: ApiClient, editor: str, accept: str) -> None:
     response = api.get(address("order-3"), token=editor, headers={"Accept": accept})
     assert refused(response, 406) == "Accept: this operation responds with image/svg+xml only."
     assert response["Content-Type"] == "application/json"
+
+
+def test_the_layouts_of_a_diagram(api: ApiClient, editor: str) -> None:
+    response = api.get(layouts_of("order"), token=editor)
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+    names = {
+        "detailed": ("Detailliert", "Detailed"),
+        "vertical": ("Senkrecht", "Vertical"),
+        "horizontal": ("Waagerecht", "Horizontal"),
+        "verticalSwimlane": ("Senkrechte Schwimmbahnen", "Vertical swimlanes"),
+        "horizontalSwimlane": ("Waagerechte Schwimmbahnen", "Horizontal swimlanes"),
+        "graphic": ("Wie gezeichnet", "As drawn"),
+        "processMatrix": ("Prozessmatrix", "Process matrix"),
+    }
+    assert response.json() == {
+        "count": 7,
+        "values": [
+            {"key": key, "displayNames": {"1031": german, "1033": english}} for key, (german, english) in names.items()
+        ],
+    }
+    assert api.post(layouts_of("order"), token=editor, content_type="application/json").json() == response.json()
+    for value in response.json()["values"]:
+        assert drawn(api.get(address("order-2", layout=value["key"].upper()), token=editor))
+
+
+def layouts_of(element: str) -> str:
+    return f"/acme/handbook/_api/rest/diagram/{ID.get(element, element)}/render"
+
+
+def test_layouts_are_refused_like_pictures(api: ApiClient, handbook: Storage, editor: str) -> None:
+    assert refused(api.get(layouts_of(NOT_THERE), token=editor), 404) == f"There is no element {NOT_THERE}."
+    message = f"There is no diagram of {ID['anna']}: elements of the type user have no diagram."
+    assert refused(api.get(layouts_of("anna"), token=editor), 404) == message
+    refused(api.get(layouts_of("order-3"), token=token_for(handbook, Role.VIEWER)), 404)
+    assert "$select" in refused(api.get(layouts_of("order") + "?$select=name", token=editor), 400)
+
+
+@pytest.mark.parametrize("layout", LayoutKey)
+def test_an_unchanged_picture_is_neither_read_nor_drawn(
+    api: ApiClient, editor: str, monkeypatch: pytest.MonkeyPatch, layout: LayoutKey
+) -> None:
+    calls: list[str] = []
+    for module, name in ((diagram_viewset, "read_drawn_shapes"), (diagram_viewset, "draw_diagram"), (pictures, "draw")):
+        original = getattr(module, name)
+
+        def counting(*given: Any, _name: str = name, _original: Any = original, **more: Any) -> Any:
+            calls.append(_name)
+            return _original(*given, **more)
+
+        monkeypatch.setattr(module, name, counting)
+    first = api.get(address("order-2", layout=layout), token=editor)
+    assert (first.status_code, calls) == (200, ["read_drawn_shapes", "draw_diagram", "draw"])
+    calls.clear()
+    again = api.get(address("order-2", layout=layout), token=editor, headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content, calls) == (304, b"", [])
+    other = api.get(address("order-2", 1031, layout), token=editor, headers={"If-None-Match": first["ETag"]})
+    assert (other.status_code, len(calls)) == (200, 3)
 
 
 def test_names_are_in_the_culture_and_else_in_the_default_one(api: ApiClient, editor: str) -> None:
@@ -225,7 +280,7 @@ ERRORS = [
     ("order", "١٠٣٣", "vertical", 400, "'١٠٣٣' is not a culture id; the storage has 1031 and 1033."),
     ("order", 1036, "vertical", 404, "There is no culture 1036 in this storage; it has 1031 and 1033."),
     ("order", 127, "vertical", 404, "There is no culture 127 in this storage; it has 1031 and 1033."),
-    ("order", 1033, "circular", 404, "There is no layout 'circular'; use vertical or horizontal."),
+    ("order", 1033, "circular", 404, f"There is no layout 'circular'; use {LAYOUTS}."),
     (NOT_THERE, 1033, "vertical", 404, f"There is no element {NOT_THERE}."),
     ("shape-check-2", 1033, "vertical", 404, f"There is no element {ID['shape-check-2']}."),
     ("anna", 1033, "vertical", 404, f"There is no diagram of {ID['anna']}: elements of the type user have no diagram."),
@@ -260,7 +315,7 @@ def test_elsewhere_it_does_not_exist(api: ApiClient, editor: str) -> None:
 
 
 def test_the_document_names_the_media_type() -> None:
-    (path,) = (path for path in openapi_document()["paths"] if "/diagram/" in path)
+    (path,) = (path for path in openapi_document()["paths"] if path.endswith("{layoutKey}"))
     for method in ("get", "post"):
         operation = openapi_document()["paths"][path][method]
         content = operation["responses"]["200"]["content"]

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elements.diagrams import network
-from elements.diagrams.frames import Outline
-from elements.diagrams.layout import Arrow, Box, DiagramLayout, Direction, Placed, arrange
+from elements.diagrams.layered import network
+from elements.diagrams.layered.frames import Outline
+from elements.diagrams.layered.layout import Arrow, Box, DiagramLayout, Direction, Placed, arrange
+from tests.scale import scaled
 
 Pairs = Sequence[tuple[str, str]]
 Rectangle = tuple[int, int, int, int]
@@ -110,14 +111,16 @@ def check_arrow(
         assert not any(x1 < middle[0] < x2 and y1 < middle[1] < y2 for x1, y1, x2, y2 in others)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.long
+@settings(max_examples=scaled(240), deadline=None)
 @given(diagrams(), st.sampled_from(Direction))
 def test_rules_of_every_layout(diagram: tuple[list[Box], Pairs], direction: Direction) -> None:
     boxes, pairs = diagram
     check(boxes, pairs, arrange(boxes, pairs, direction), direction)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.long
+@settings(max_examples=scaled(120), deadline=None)
 @given(diagrams(), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(
     diagram: tuple[list[Box], list[tuple[str, str]]], random: Random
@@ -130,7 +133,8 @@ def test_the_order_of_the_rows_does_not_matter(
     assert arrange(shuffled, twice, VERTICAL) == first
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.long
+@settings(max_examples=scaled(120), deadline=None)
 @given(diagrams(), st.sampled_from(Direction))
 def test_arrows_that_go_around_the_outside(diagram: tuple[list[Box], Pairs], direction: Direction) -> None:
     boxes, pairs = diagram
@@ -140,7 +144,8 @@ def test_arrows_that_go_around_the_outside(diagram: tuple[list[Box], Pairs], dir
         check(boxes, pairs, arrange(boxes, pairs, direction), direction)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.long
+@settings(max_examples=scaled(120), deadline=None)
 @given(diagrams())
 def test_without_the_arrows_that_lead_back_there_is_no_loop(diagram: tuple[list[Box], Pairs]) -> None:
     boxes, pairs = diagram
@@ -299,6 +304,7 @@ def test_a_thousand_shapes(kind: str) -> None:
     assert len(layout.arrows) == len(set(pairs))
 
 
+@pytest.mark.long
 def test_every_shape_with_every_other() -> None:
     boxes = [task(rank) for rank in range(30)]
     pairs = [(str(one), str(other)) for one in range(30) for other in range(30)]

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elements.diagrams.colors import contrast, line_color, text_on, tint
-from elements.diagrams.figures import DrawableShape, FigureKind
-from elements.diagrams.layout import Direction
+from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, FigureKind, LayoutKey
+from elements.diagrams.layered.layout import Direction
 from elements.diagrams.svg import STYLE_SHEET, DiagramTexts, draw
 from elements.diagrams.text import clean, width_of, wrap
 
@@ -22,15 +22,19 @@ TEXTS = DiagramTexts("en-US", "Handle order", "Shapes: 2.", "Nothing here.")
 HOSTILE = "</title></svg><script>alert(1)</script><a href=\"javascript:alert(1)\" onload='x'>&amp;<![CDATA[]]><!--"
 
 
-def shape(rank: int, kind: FigureKind = FigureKind.TASK, name: str = "", **more: str) -> DrawableShape:
-    return DrawableShape(
-        f"s{rank}", rank, kind, name or f"Shape {rank}", more.pop("type_name", "Task"), "#4A90C2", **more
-    )
+def shape(
+    rank: int, kind: FigureKind = FigureKind.TASK, name: str = "", type_name: str = "Task", link: str = ""
+) -> DrawableShape:
+    return DrawableShape(f"s{rank}", rank, kind, name or f"Shape {rank}", type_name, "#4A90C2", link)
+
+
+def drawing(shapes: Iterable[DrawableShape], pairs: Iterable[tuple[str, str]] = ()) -> Drawing:
+    return Drawing(list(shapes), [DrawableFlow(*pair) for pair in pairs])
 
 
 def picture(shapes: Iterable[DrawableShape], pairs: Iterable[tuple[str, str]] = (), **more: object) -> str:
-    direction = more.pop("direction", Direction.VERTICAL)
-    return draw(TEXTS, shapes, pairs, direction, **more)  # type: ignore[arg-type]  # passed on
+    layout = LayoutKey(str(more.pop("direction", Direction.VERTICAL)))
+    return draw(TEXTS, drawing(shapes, pairs), layout, **more)  # type: ignore[arg-type]  # passed on
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -116,7 +120,7 @@ def test_no_two_kinds_look_alike() -> None:
 @pytest.mark.parametrize("direction", Direction)
 def test_a_hostile_name_stays_text(direction: Direction) -> None:
     shapes = [shape(rank, kind, HOSTILE, link=f'/"><script>{HOSTILE}') for rank, kind in enumerate(FigureKind)]
-    text = draw(DiagramTexts('"><script>', HOSTILE, HOSTILE), shapes, [("s0", "s1")], direction)
+    text = draw(DiagramTexts('"><script>', HOSTILE, HOSTILE), drawing(shapes, [("s0", "s1")]), LayoutKey(direction))
     root = parsed(text)
     assert root.findtext(f"{SVG}title") == HOSTILE
     assert root.findtext(f".//{SVG}g/{SVG}title") == f"Task: {HOSTILE}"
@@ -127,16 +131,18 @@ def test_a_hostile_name_stays_text(direction: Direction) -> None:
     assert parsed(picture([], with_style=False)) is not None
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(), max_size=60), st.sampled_from(FigureKind))
 @example("\x00\x01\x08\x0b\x1f\ufffe\uffff\ud800", FigureKind.TASK)
 @example("a\u202eb\u0301\u200d\U0001f468\u200d\U0001f469", FigureKind.START)
 def test_any_name_gives_xml(name: str, kind: FigureKind) -> None:
     drawn = DrawableShape("s", 0, kind, name, "Task", "#4A90C2", "/x")
-    text = draw(DiagramTexts("de", name, name), [drawn], [], Direction.HORIZONTAL)
+    text = draw(DiagramTexts("de", name, name), drawing([drawn]), LayoutKey.HORIZONTAL)
     parsed(text.encode().decode())
 
 
+@pytest.mark.long
 def test_the_same_diagram_is_the_same_text() -> None:
     kinds = list(FigureKind)
     shapes = [shape(rank, kinds[rank % len(kinds)]) for rank in range(30)]
@@ -153,6 +159,7 @@ def test_the_same_diagram_is_the_same_text() -> None:
         assert not re.search(r"\d\.\d", drawn)
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.integers(0, 0xFFFFFF).map("#{:06X}".format))
 @example("#767676")
@@ -164,9 +171,7 @@ def test_every_colour_is_readable_and_visible(color: str) -> None:
 
 
 def test_an_invalid_colour() -> None:
-    root = parsed(
-        draw(TEXTS, [DrawableShape("s", 0, FigureKind.PROCESS, "A", "B", 'red" onload="x')], [], Direction.VERTICAL)
-    )
+    root = parsed(picture([DrawableShape("s", 0, FigureKind.PROCESS, "A", "B", 'red" onload="x')]))
     assert all("onload" not in each.attrib for each in root.iter())
 
 
@@ -193,6 +198,7 @@ def test_texts_in_lines(text: str, lines: list[str]) -> None:
     assert wrap(text, 86, 3) == lines
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=120), st.integers(30, 150), st.integers(1, 5))
 @example("@¨00", 30, 1)
@@ -210,6 +216,30 @@ def test_a_very_long_name_is_cut_quickly_and_longer_in_the_title() -> None:
     lines = [each.text or "" for each in root.iter(f"{SVG}tspan")]
     assert len(lines) == 5
     assert lines[-1].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("text", "has_hyphen"),
+    [
+        ("Lagerbestandsverwaltung", True),
+        ("Προγραμματισμός", True),
+        ("ตรวจสอบคำสั่งซื้อและสำรองสินค้า", False),
+        ("主数据管理系统中的供应商", False),
+        ("재고관리시스템의공급업체", False),
+    ],
+)
+def test_only_scripts_with_capital_letters_have_hyphens(text: str, has_hyphen: bool) -> None:
+    lines = wrap(text, 60, 9)
+    assert len(lines) > 1
+    assert lines[0].endswith("-") is has_hyphen
+
+
+def test_labels_have_the_ground_of_a_dark_picture() -> None:
+    """Otherwise each label is a black box on dark grey."""
+    dark = STYLE_SHEET.read_text().split("@media print")[0]
+    assert ".diagram :is(.ground, .label rect) { fill: #EAEAEA; }" in dark
+    labelled = Drawing([shape(0), shape(1)], [DrawableFlow("s0", "s1", "yes")])
+    assert '<g class="label"' in draw(TEXTS, labelled, LayoutKey.VERTICAL)
 
 
 def test_parts_of_one_character_stay_together() -> None:

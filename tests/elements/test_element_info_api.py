@@ -30,11 +30,6 @@ FLAGS = {"C": "isCurrentCopyable", "I": "isCurrentInsertable", "M": "isCurrentMo
 PLACES = {"english": ("cultures", "all"), "ben": ("users", "detail"), "erp": ("it", "detail"), "crm": ("it", "detail")}
 
 
-@pytest.fixture
-def architect(handbook: Storage) -> str:
-    return token_for(handbook, Role.ARCHITECT)
-
-
 def info(api: ApiClient, address: str, token: str | None = None, **headers: str) -> Any:
     """Return the only value of the response."""
     response = api.get(address, token=token, headers=headers)

@@ -55,6 +55,7 @@ def test_marks(old: str, new: str, mark: Mark) -> None:
     assert compare_texts(old, new, Effort(STEPS)).mark is mark
 
 
+@pytest.mark.long
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_the_pieces_make_up_the_texts(old: str, new: str) -> None:
     found = compare_texts(old, new, Effort(STEPS))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from elements.filters.binding import KINDS, ValueKind, Vocabulary
 from elements.filters.syntax import Operator, TextFunction
+from elements.reading.narrowing import narrowed
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from facets.template_format.reading import read_template
@@ -37,7 +38,7 @@ from tests.elements.filter_world import (
 )
 from tests.scale import scaled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.on_cluster]
 TEXTS = [
     "", " ", "\u3000\t", "a", "A", "ab", "Straße", "STRAẞE", "İstanbul", "istanbul", "K", "k", "ǅ", "ΟΔΟΣ", "z", "Z", "ä",
     "Ä", "100 %", "it's", 'say "hi"', "a_b\\c", "2026-01-02", "1.0", "true", "x\ny", "𐐀𐐨", "released", "s", "m",
@@ -216,8 +217,11 @@ def test_random_filters_agree_with_the_evaluation(random_world: FilterWorld) -> 
     def check(filter: str, zone: ZoneInfo, sees_drafts: bool) -> None:
         nonlocal matched
         expression = random_world.read(filter)
-        found = random_world.found(expression, zone, sees_drafts)
+        condition = random_world.compiled(expression, zone, sees_drafts)
+        found = random_world.selected(condition)
         assert found == random_world.expected(expression, zone, sees_drafts)
+        if condition.ways:
+            assert random_world.selected(narrowed(condition) or condition) == found
         matched += 0 < len(found) < len(random_world.wires[zone, sees_drafts])
 
     found = {own.state for each in random_world.things.values() if each.type == "box" for own in each.versions}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -76,6 +77,7 @@ def test_a_vocabulary_keeps_different_definitions() -> None:
     assert dict(VOCABULARY.contexts) == {"owner": frozenset({"box"}), "held": frozenset({"box"})}
 
 
+@cache
 def standard() -> Vocabulary:
     return Vocabulary.of(read_template(load_template("standard").sections).types, CULTURES)
 

@@ -198,6 +198,7 @@ TEXT_ELEMENTS = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(TEXT_ELEMENTS, st.sampled_from(["name", "name[1031]"]), st.sampled_from(["abc", "B", " "]))
 def test_laws(element: dict[str, Any], name: str, text: str) -> None:
@@ -220,4 +221,8 @@ def test_blanks_are_those_of_python() -> None:
 
 def test_letter_case_is_folded_letter_by_letter() -> None:
     assert fold_case("ÄẞΣİ\U0001f600A") == "äßσi\U0001f600a"
+
+
+@pytest.mark.long
+def test_letter_case_of_every_letter_is_one_letter() -> None:
     assert len(fold_case("".join(map(chr, range(0x110000))))) == 0x110000

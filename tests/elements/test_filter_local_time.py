@@ -37,6 +37,7 @@ def test_instants_of_a_local_time(zone: ZoneInfo, text: str, instants: list[str]
     assert len(later) == len(spans_before(zone, moment)) == count
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from([*ZONES, ZoneInfo("Africa/Casablanca"), ZoneInfo("America/Juneau"), ZoneInfo("Asia/Manila")]),

@@ -212,6 +212,7 @@ def test_written_filters_parse_to_the_same_tree(written: tuple[str, Expression])
 TOKENS = "a name -eq eq in -in Contains( IsNull( NOT AND OR ( ) [ ] , 'x' ' \" 5 -5 2026-03-02 true null 1031 . - : @ \0 é \ud800".split(" ")  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=500, deadline=None)
 @given(
     st.one_of(

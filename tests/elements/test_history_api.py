@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
 KEYS = ["versionId", "action", "changedOn", "caller", "requestId", "before", "after", "changedBy"]
 LONG = "12345678901234567890.1250"
-
-
-@pytest.fixture
-def anna(handbook: Storage) -> str:
-    """An editor, and the author of `order-3`."""
-    return token_for(handbook, Role.EDITOR, user_id=UUID(ID["anna"]))
 
 
 def update(api: ApiClient, token: str, *elements: dict[str, Any] | str, **more: Any) -> Any:
@@ -251,6 +244,9 @@ def test_newest_first_page_by_page(api: ApiClient, handbook: Storage, anna: str)
         assert response["Link"] == ", ".join(f'<{address}{at}&$pageSize=2>; rel="{name}"' for name, at in expected)
     assert history(api, anna, "order", "?$page=4&$pageSize=2") == []
     assert history(api, anna, "order", "?$pageSize=1000") == every
+    assert history(api, anna, "order", "?$orderBy=time%20desc") == every
+    assert history(api, anna, "order", "?$orderBy=time") == every[::-1]
+    assert history(api, anna, "order", "?$orderBy=time%20asc&$page=2&$pageSize=2") == every[::-1][2:4]
     assert api.get(part("order", "history"), token=anna)["X-Total-Count"] == "5"
 
 
@@ -287,3 +283,7 @@ def test_addresses_methods_and_parameters(api: ApiClient, handbook: Storage, ann
     problems(api.get(part("orders", "history"), token=anna), 400)
     for query in ("$select=name", "$page=0", "$pageSize=1001", "$pageSelectionKey=" + ID["order"], "api-version=2.0"):
         problems(api.get(f"{part('order', 'history')}?{query}", token=anna), 400)
+    refused = problems(api.get(f"{part('order', 'history')}?$orderBy=name", token=anna), 400)
+    assert refused == ["$orderBy: expected time, time asc or time desc, not 'name'."]
+    refused = problems(api.get(f"{part('order', 'history')}?orderBy=time", token=anna), 400)
+    assert refused == ["orderBy: the $ is missing; write $orderBy."]

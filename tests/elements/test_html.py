@@ -133,6 +133,7 @@ def test_addresses(address: str, runs: bool) -> None:
     assert runs_code(address) == runs
 
 
+@pytest.mark.long
 @given(st.text(alphabet="<>/!-?[]CDATA&;'\"= psonx:", max_size=60))
 def test_any_text_is_accepted_or_refused(text: str) -> None:
     problem = html_problem(DECLARATION + text)

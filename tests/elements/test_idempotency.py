@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
 from elements.models import Element, ElementChange
+from repository_site.core.database.commits import ShardMoved
+from storage.api import viewset
+from storage.idempotency import keep_answer
 from storage.models import Storage
 from storage.models.answered_requests import AnsweredRequest
 from storage.options import Role
@@ -25,16 +27,6 @@ pytestmark = pytest.mark.django_db
 
 SYSTEMS = "/acme/handbook/_api/rest/facets/it/views/detail/elements"
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
-
-
-@pytest.fixture
-def anna(handbook: Storage) -> str:
-    return token_for(handbook, Role.EDITOR, user_id=UUID(ID["anna"]))
-
-
-@pytest.fixture
-def editor(handbook: Storage) -> str:
-    return token_for(handbook, Role.EDITOR)
 
 
 def send(api: ApiClient, token: str, address: str, body: Any, key: str | None = "k-1", **more: Any) -> Any:
@@ -61,6 +53,26 @@ def same(first: Any, second: Any) -> None:
     assert {name: value for name, value in second.items() if name not in own} == {
         name: value for name, value in first.items() if name not in own
     }
+
+
+def test_a_change_that_meets_a_moving_shard_is_made_once(
+    api: ApiClient, handbook: Storage, editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last statement of the transaction fails, and the request is repeated (D308)."""
+    calls = []
+
+    def keep(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) < 3:
+            raise ShardMoved("the query contains a join that requires repartitioning")
+        keep_answer(*arguments)
+
+    monkeypatch.setattr(viewset, "keep_answer", keep)
+    before = elements(handbook)
+    first = send(api, editor, SYSTEMS, system("Wiki"))
+    assert (len(calls), elements(handbook)) == (3, before + 1)
+    same(first, send(api, editor, SYSTEMS, system("Wiki")))
+    assert (len(calls), elements(handbook)) == (3, before + 1)
 
 
 def test_the_same_key_and_request_give_the_same_answer_and_one_element(

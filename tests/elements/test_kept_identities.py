@@ -15,11 +15,9 @@ from elements.reading import identities
 from elements.reading.identities import Identities
 from elements.reading.rows import Audience
 from storage.models import Storage
-from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
-from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 FACETS = "/acme/handbook/_api/rest/facets"
@@ -41,11 +39,6 @@ def _begin_with_nothing(settings: Settings) -> Iterator[None]:
     identities.shelf.clear()
     yield
     identities.shelf.clear()
-
-
-@pytest.fixture
-def architect(handbook: Storage) -> str:
-    return token_for(handbook, Role.ARCHITECT)
 
 
 def read(api: ApiClient, address: str, token: str | None, **headers: str) -> bytes:
@@ -153,3 +146,19 @@ def test_the_number_of_cached_addresses_is_limited(
     for number in range(5):
         read(api, PROCESSES, architect, Host=f"host-{number}")
     assert [len(each.texts) for each in identities.shelf.states] == [1]
+
+
+def test_texts_that_another_thread_adds_do_not_disturb_the_weighing() -> None:
+    cache, key = identities.IdentityCache(), ("state", Audience(sees_drafts=False))
+    known = cache.take(key)
+
+    class Added(dict[str, str]):
+        """Texts during whose count another thread adds texts of another form."""
+
+        def __len__(self) -> int:
+            known.texts["meanwhile"] = {}
+            return 0
+
+    known.texts.update({"first": Added(), "second": {"a": "A"}})
+    assert cache.take(key) is known
+    assert known.weight == 1

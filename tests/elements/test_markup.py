@@ -112,6 +112,7 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
+@pytest.mark.long
 @given(st.recursive(VALUES.map(_escaped), element, max_leaves=12))
 def test_an_independent_cleaner_finds_nothing_to_remove(stored: str) -> None:
     """Both cleaners repair the structure as a browser would; only the strict one would remove anything else."""

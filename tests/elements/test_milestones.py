@@ -13,19 +13,12 @@ from django.test.utils import CaptureQueriesContext
 from elements.reading import content_state, selection
 from elements.reading.rows import Audience
 from storage.models import Storage
-from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
-from tests.factories import token_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 LIST = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
-
-
-@pytest.fixture
-def architect(handbook: Storage) -> str:
-    return token_for(handbook, Role.ARCHITECT)
 
 
 @pytest.fixture

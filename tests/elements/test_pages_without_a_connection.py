@@ -38,7 +38,10 @@ def pool(handbook: Storage, django_db_blocker: DjangoDbBlocker) -> Iterator[Any]
         connection.close()
         enable_pool(2)
         try:
-            yield connection.pool  # type: ignore[attr-defined]  # PostgreSQL only
+            found = connection.pool  # type: ignore[attr-defined]  # PostgreSQL only
+            # A connection that is still being opened is not available either.
+            found.open(wait=True, timeout=60)
+            yield found
         finally:
             StaffAccount.objects.all().delete()
             connection.close()

@@ -21,22 +21,15 @@ from repository_site.core.fairness.presence import Presence
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest import rendering
 from storage.models import Storage
-from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import FACETS, ID
-from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 LIST = "/acme/handbook/_api/rest/facets/processes/views/list/elements"
 HOST = f"{FACETS}/processes/views/list/elements"
 # Elements for a caller who sees drafts, in order.
 EVERY = ["order", "invoice", "loose", "retired", "sales", "ship"]
-
-
-@pytest.fixture
-def editor(handbook: Storage) -> str:
-    return token_for(handbook, Role.EDITOR)
 
 
 def page(api: ApiClient, token: str, query: str) -> tuple[list[str], str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import Client
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.rest.throttling import Throttle
 from storage.models import AnonymousAccess, Storage, StorageMembership
 from storage.options import Role
@@ -38,6 +38,9 @@ HIDDEN_NAMES = [
     "Check again",
     "Retired",
 ]
+# The buttons that only those see who are signed in, on pages of elements.
+LONG_LINK = ("Link to this page:", "Link zu dieser Seite:")
+SUBSCRIBING = {"Subscribe", "Subscribe with everything below", "Abonnieren", "Mit allem darunter abonnieren"}
 
 
 def close(storage: Storage) -> None:
@@ -115,12 +118,17 @@ def test_no_page_shows_viewers_a_version_in_process(handbook: Storage) -> None:
     pages = dict(crawl(Client(), ROOT, *starts))
     assert len(pages) > 60
     for address, html in pages.items():
-        lines = "\n".join(read_page(html).lines)
+        # The heading of a search repeats its text.
+        lines = "\n".join(
+            line for line in read_page(html).lines if not line.startswith(("Search for “", "Suche nach „"))
+        )
         assert found_in(html, *(ID[name] for name in HIDDEN), "Rival") == [], address
         assert found_in(lines, *HIDDEN_NAMES) == [], address
     viewer = signed_in(handbook, Role.VIEWER)
     for address in [*pages][::10]:
-        assert read_page(viewer.get(address).content.decode()).lines == read_page(pages[address]).lines
+        shown = read_page(viewer.get(address).content.decode()).lines
+        anonymous = [each for each in read_page(pages[address]).lines if not each.startswith(LONG_LINK)]
+        assert [each for each in shown if each not in SUBSCRIBING] == anonymous
 
 
 def test_editors_see_all_versions_in_process(handbook: Storage) -> None:
@@ -131,21 +139,26 @@ def test_editors_see_all_versions_in_process(handbook: Storage) -> None:
     assert [name for name in HIDDEN_NAMES if name not in seen] == []
 
 
-@pytest.mark.parametrize("name", [name for name in HIDDEN if not name.startswith("shape-")])
+# Published once: their addresses lead to what is valid today (tests/elements/test_former_versions.py).
+FORMER = {"order-1", "old", "old-1", "retired", "retired-1"}
+
+
+@pytest.mark.parametrize("name", [name for name in HIDDEN if not name.startswith("shape-") and name not in FORMER])
 def test_a_viewer_finds_no_hidden_version_by_its_address(handbook: Storage, name: str) -> None:
     facet = "it" if name.startswith(("erp", "crm", "old")) else "processes"
     unknown = Client().get(f"{ROOT}/1033/{facet}/00000000-0000-4000-8000-ffffffffffff")
     for lcid in (1031, 1033):
         found = Client().get(f"{ROOT}/{lcid}/{facet}/{ID[name]}")
         assert found.status_code == 404
-    assert found.content == unknown.content
+    assert found.content.decode().replace(ID[name], unknown.wsgi_request.path.rpartition("/")[2]) == (
+        unknown.content.decode()
+    )
     for lookup in (f"search?q={ID[name]}", f"processes/?open={ID[name]}", f"{facet}/?as=list&after={ID[name]}"):
         # Nor as a place in the list.
+        unused = ID["token"][:-4] + "ffff"
         given = read_page(Client().get(f"{ROOT}/1033/{lookup}").content.decode()).lines
-        other = read_page(
-            Client().get(f"{ROOT}/1033/{lookup.replace(ID[name], ID['token'][:-4] + 'ffff')}").content.decode()
-        ).lines
-        assert given == other
+        other = read_page(Client().get(f"{ROOT}/1033/{lookup.replace(ID[name], unused)}").content.decode()).lines
+        assert [line.replace(ID[name], unused) for line in given] == other
 
 
 def test_a_hidden_shape_is_unknown(handbook: Storage) -> None:
@@ -173,7 +186,7 @@ def test_viewers_see_released_states_only(house: Storage) -> None:
         assert [each in html for each in parts] == [is_seen] * 4, state
         assert (f"{state}-1" in html, f"task of {state}-1" in html) == (is_seen, is_seen)
         status = Client().get(f"/acme/house/1031/processes/{releases.ID[state]}").status_code
-        assert status == (200 if is_seen else 404)
+        assert status == (200 if is_seen else 410 if state == "expired" else 404)
     assert found_in(html, releases.ID["order-1"]) == []
 
 

@@ -184,7 +184,7 @@ def test_invalid_stored_values_do_no_harm(museum: Storage, name: str, value: Any
     with tenant_scope(museum):
         ElementVersion.objects.filter(id=ITEM).update(attributes={**VALUES, name: {lcid: value}})
         page = thing()
-    tags = {tag for tag, _ in page.tags}
+    tags = {tag for tag, given in page.tags if not given.get("src", "").startswith("/static/")}
     assert not {"script", "style", "iframe", "object", "embed", "math"} & tags
     assert [text for level, text in page.headings if level == 1] == ["Thing"]
     for tag, attributes in page.tags:

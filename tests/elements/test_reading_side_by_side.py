@@ -15,8 +15,7 @@ from elements.api import reading_viewset
 from elements.pages import views
 from elements.pages.navigation import read_facets
 from elements.reading import selection
-from elements.reading.content_state import content_state
-from repository_site.core.database.statements import PLAN_ATTEMPTS
+from repository_site.core.database.repeating import ATTEMPTS
 from storage.models import Storage
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
@@ -44,14 +43,16 @@ def transaction_kind() -> tuple[Any, ...]:
 def test_a_read_is_one_snapshot(
     api: ApiClient, busy: Storage, monkeypatch: pytest.MonkeyPatch, method: str, body: str
 ) -> None:
-    kinds = []
+    kinds, find_page = [], selection.find_page
 
-    def observed() -> str:
+    def observed(*arguments: Any, **options: Any) -> Any:
         kinds.append(transaction_kind())
-        return content_state()
+        return find_page(*arguments, **options)
 
-    monkeypatch.setattr(reading_viewset, "content_state", observed)
     token = token_for(busy, Role.ARCHITECT)
+    # Otherwise no page would be read.
+    assert api.post(VIEW, {"elements": [{"type": "mainProcess"}]}, "application/json", token=token).status_code == 200
+    monkeypatch.setattr(selection, "find_page", observed)
     response = api.generic(method, f"{VIEW}?$pageSize=1", body, "application/json", token=token)
     assert (response.status_code, kinds) == (200, [("repeatable read", "on")])
 
@@ -103,7 +104,7 @@ def test_a_page_that_a_migration_interrupts_is_retried(busy: Storage, monkeypatc
     monkeypatch.setattr(views, "read_facets", interrupted)
     address = VIEW.partition("/_api/")[0] + "/1033/"
     assert Client().get(address).status_code == 200
-    failures = PLAN_ATTEMPTS
+    failures = ATTEMPTS
     assert Client(raise_request_exception=False).get(address).status_code == 500
 
 

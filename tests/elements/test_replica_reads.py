@@ -34,11 +34,21 @@ def second(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The connection to the replica."""
     monkeypatch.setattr(replica, "_away_until", 0.0)
     connections.settings["replica"] = {**connections.settings["default"]}
-    # Django forbids connections to databases of which a test has not been told.
-    connections["replica"].alias = "unknown to Django"
+    usual = connections.create_connection
+
+    def create(alias: str) -> Any:
+        made = usual(alias)
+        if alias == "replica":
+            # Django forbids connections to databases of which a test has not been told.
+            made.alias = "unknown to Django"
+        return made
+
+    monkeypatch.setattr(connections, "create_connection", create)
+    first = connections["replica"]
     try:
-        yield connections["replica"]
+        yield first
     finally:
+        first.close()
         connections["replica"].close()
         del connections["replica"]
         del connections.settings["replica"]
@@ -61,6 +71,7 @@ def test_the_replica_answers_like_the_primary(api: ApiClient, second: Any, addre
         assert (there["Preference-Applied"], "Preference-Applied" in here) == ("replica", False)
 
 
+@pytest.mark.one_node("reads the statements of one server")
 def test_the_statements_go_to_the_replica(api: ApiClient, second: Any) -> None:
     with CaptureQueriesContext(connection) as here, CaptureQueriesContext(second) as there:
         assert read(api)["Preference-Applied"] == "replica"
@@ -154,6 +165,21 @@ class TestStreams:
         response.close()
         assert (connections["default"] is second, second.in_atomic_block) == (False, False)
         assert second.connection is None
+
+    def test_an_open_stream_and_the_next_read_of_its_thread_have_different_connections(
+        self, api: ApiClient, second: Any, finds: list[bool]
+    ) -> None:
+        """A stream that an error has replaced may still be open when its thread gets the next request."""
+        response: Any = Client().get(PROCESSES, headers=ALLOWED)
+        begun = next(response.streaming_content)
+        backend = second.connection.info.backend_pid
+        whole = read(api)
+        assert whole["Preference-Applied"] == "replica"
+        assert connections["replica"] is not second
+        assert (len(second.atomic_blocks), second.connection.info.backend_pid) == (1, backend)
+        content = whole.getvalue()
+        assert begun + b"".join(response.streaming_content) == content == api.get(PROCESSES).getvalue()
+        assert (second.in_atomic_block, connections["replica"].in_atomic_block) == (False, False)
 
     def test_a_stream_whose_replica_ends_breaks_off(self, api: ApiClient, second: Any, finds: list[bool]) -> None:
         response: Any = Client().get(PROCESSES, headers=ALLOWED)

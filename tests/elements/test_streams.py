@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Generator
@@ -58,9 +59,32 @@ def test_a_stream_that_nobody_closes(gate: Gate) -> None:
 
     thread = threading.Thread(target=collect, daemon=True)
     thread.start()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while gate._connections:
         assert time.monotonic() < end
         time.sleep(0.001)
+
+
+def test_the_garbage_collector_ends_no_part_of_a_stream(gate: Gate) -> None:
+    """It would end the transaction in a thread that has another connection."""
+    ended_in: list[int] = []
+
+    def pieces() -> Generator[bytes]:
+        try:
+            yield b"x"
+            yield b"y"
+        finally:
+            ended_in.append(threading.get_ident())
+
+    stream = Stream(pieces(), TICKET)
+    stream.own = stream  # type: ignore[attr-defined]  # a reference cycle
+    del stream
+    gc.collect()
+    end = time.monotonic() + 60
+    while gate._connections:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    assert len(ended_in) == 1
+    assert ended_in != [threading.get_ident()]

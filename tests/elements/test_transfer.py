@@ -212,7 +212,7 @@ def test_export_to_links_and_pipes(house: Storage, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     run("export_storage", "acme", "house", str(pipe))
-    assert reader.communicate(timeout=10)[0] == real.read_bytes()
+    assert reader.communicate(timeout=60)[0] == real.read_bytes()
     assert pipe.is_fifo()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.ndjson", "link.ndjson", "pipe", "real.ndjson"]
 

@@ -231,6 +231,8 @@ def test_valid_elements_are_accepted_and_others_refused(desk: SchemaClient, elem
     assert status == 200 if is_right else status in (400, 409, 422), status
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_elements_as_read_validate_and_can_be_posted_back(desk: SchemaClient) -> None:
     """All elements of the handbook through all views that show them, as far as they can be changed."""
     schemas = {each["x-type"]["key"]: each for each in desk.api.get(SCHEMAS, token=desk.token).json()["values"]}

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from elements.reading.rows import VersionRow
+from elements.writing.authors import Author
 from elements.writing.deciding.updates import UpdatePlan, decide_update
 from elements.writing.findings import Findings
-from elements.writing.history import Author
 from elements.writing.inputs import InputReader
 from elements.writing.stored import Ancestry, CurrentState, Diagram, ReferenceTarget, Stored, StoredElement
 from elements.writing.writers import Writer

@@ -277,10 +277,13 @@ def test_the_page_of_a_hidden_element_is_not_found(api: ApiClient, looker: str |
 
 
 @pytest.mark.parametrize(("facet", "view"), VIEWS)
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR])
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.ADMINISTRATOR])
 def test_counts_and_pages_agree_with_what_is_listed(handbook: Storage, role: Role, facet: str, view: str) -> None:
     client, headers = Client(), {"Authorization": f"Bearer {token_for(handbook, role)}"}
     elements = f"/acme/handbook/_api/rest/facets/{facet}/views/{view}/elements"
+    if role is Role.VIEWER and facet == "automation":
+        assert client.get(elements, headers=headers).status_code == 404  # not for readers
+        return
 
     def read(address: str) -> Any:
         body = client.get(address, headers=headers).json()

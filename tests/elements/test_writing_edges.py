@@ -68,21 +68,21 @@ def test_elements_created_by_references_count_for_the_limit(
 
 def test_the_element_of_a_token_keeps_its_own_attributes(handbook: Storage, api: ApiClient) -> None:
     """The token decides about name and roles; everything else stays when it is revoked, and the change is recorded."""
-    architect = token_for(handbook, Role.ARCHITECT)
+    administrator = token_for(handbook, Role.ADMINISTRATOR)
     issued = issue_token(storage_context(handbook), "Program", [Role.EDITOR])
     own = {"id": str(issued.token.id)}
-    assert post(api, architect, {"elements": [{**own, "stereotype": "nightly"}]}, "automation").status_code == 200
-    refused = post(api, architect, {"elements": [{**own, "attributes": {"name": {"1033": "Other"}}}]}, "automation")
+    assert post(api, administrator, {"elements": [{**own, "stereotype": "nightly"}]}, "automation").status_code == 200
+    refused = post(api, administrator, {"elements": [{**own, "attributes": {"name": {"1033": "Other"}}}]}, "automation")
     assert (refused.status_code, refused.json()["message"]) == (
         409,
         f"elements[0] {issued.token.id}: name comes from the token; change the token instead.",
     )
-    made = post(api, architect, {"elements": [{"type": "authToken"}]}, "automation")
+    made = post(api, administrator, {"elements": [{"type": "authToken"}]}, "automation")
     assert (made.status_code, made.json()["message"]) == (
         422,
         "elements[0]: elements of type authToken are created by issuing a token.",
     )
     revoke_token(issued.token)
     address = f"{VIEWS.format('automation', 'detail')}/{issued.token.id}"
-    assert api.get(address, token=architect).json()["elements"][0]["stereotype"] == "nightly"
-    assert api.get(f"{address}/history", token=architect).json()["count"] == 2
+    assert api.get(address, token=administrator).json()["elements"][0]["stereotype"] == "nightly"
+    assert api.get(f"{address}/history", token=administrator).json()["count"] == 2

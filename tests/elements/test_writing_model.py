@@ -26,9 +26,11 @@ from tests.elements.handbook import FACET_OF, ID, TEMPLATE
 from tests.factories import storage_context
 from tests.scale import scaled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.on_cluster]
 Body = dict[str, Any]
-TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
+TABLES = (
+    "element", "elementversion", "reference", "shape", "shapeflow", "lane", "bpmnsource", "elementchange",
+)  # fmt: skip
 LIVING = ("task", "evStart")
 TYPES = TEMPLATE["types"]
 PARENTS = TYPES["subProcess"]["parents"]

@@ -19,13 +19,14 @@ from typing import Any
 
 import pytest
 
+from tests.clustered_server import loaded_server
 from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.load_client import LoadClient, LoadResponse, statuses, together
 from tests.scale import only_at_full_scale
-from tests.server_process import DataFolders, Server, free_port
+from tests.server_process import DataFolders, Server
 from tests.tags import version_tag
 
-pytestmark = [pytest.mark.server, pytest.mark.long]
+pytestmark = [pytest.mark.server, pytest.mark.long, pytest.mark.on_cluster, pytest.mark.own_cluster]
 Body = dict[str, Any]
 FACETS = "/acme/handbook/_api/rest/facets"
 PROCESSES, SYSTEMS = f"{FACETS}/processes/views/detail/elements", f"{FACETS}/it/views/detail/elements"
@@ -35,9 +36,11 @@ LABEL = {"1033": "Label"}
 PLACES_TAKEN_TWICE = """
     SELECT count(*) FROM (
         SELECT position FROM elements_element WHERE parent_id = '{0}' GROUP BY position HAVING count(*) > 1
-        UNION ALL SELECT position FROM elements_shape JOIN elements_elementversion v ON v.id = version_id
-            WHERE v.element_id = '{0}' GROUP BY position HAVING count(*) > 1) found
+        UNION ALL SELECT position FROM elements_shape JOIN elements_elementversion v
+            ON v.id = version_id AND v.storage_id = elements_shape.storage_id WHERE v.element_id = '{0}' GROUP BY position HAVING count(*) > 1) found
 """
+
+DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 
 
 FILL = """
@@ -107,12 +110,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path, data_folders: DataFolders) -> Iterator[Server]:
-    server = Server(folder / "var", free_port())
-    data_folders.copy(server.data_dir, "migrate")
-    server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
-    server.start("serve", "--workers", "2")
-    yield server
-    server.kill()
+    with loaded_server(folder, data_folders) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +239,93 @@ def test_shapes_drawn_at_once_all_exist(desk: ElementLoadClient) -> None:
         ]
         assert before == [[], [shapes[0]], [shapes[1]]]
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
+
+
+def row_of(desk: ElementLoadClient, owner: str) -> list[str]:
+    """Return the names of the shapes in their order, and check that each has the one before as its predecessor."""
+    content = desk.call("GET", f"{PROCESSES}/{owner}/content").body["elements"]
+    shapes = [each["properties"]["shapeId"] for each in content]
+    before = [[one["properties"]["shapeId"] for one in each["properties"]["predecessors"]] for each in content]
+    assert before == [[], *([each] for each in shapes[:-1])][: len(shapes)]
+    return [each["attributes"]["name"]["1033"] for each in content]
+
+
+def tasks_in_a_row(first: str, *names: str) -> list[Body]:
+    """Return items for a stored shape and for new tasks behind it."""
+    items: list[Body] = [{"shapeInfo": {"index": 0, "id": first}}]
+    for index, name in enumerate(names, 1):
+        info = {"index": index, "predecessors": [index - 1]}
+        items.append({"shapeInfo": info, "element": {"type": "task", "attributes": named(name)}})
+    return items
+
+
+def test_one_of_many_replacements_with_the_same_tag_succeeds(desk: ElementLoadClient) -> None:
+    owner = desk.process("Replaced")
+    _, [shape] = drawn_tasks(desk, owner, 1)
+    tag = desk.read(owner).etag
+    assert tag is not None
+    address = f"{PROCESSES}/{owner}/content"
+    bodies = [{"values": tasks_in_a_row(shape, f"{number} a", f"{number} b")} for number in range(20)]
+    answers = together([partial(desk.call, "PUT", address, each, If_Match=tag) for each in bodies], threads=20)
+    assert statuses(answers) == {200: 1, 412: 19}
+    [number] = [number for number, answer in enumerate(answers) if answer.status == 200]
+    assert row_of(desk, owner) == ["Task 0", f"{number} a", f"{number} b"]
+
+
+def test_replacements_and_drawings_follow_each_other(desk: ElementLoadClient) -> None:
+    """Whichever comes last: a replacement leaves its own shapes, and drawings after it add theirs as a whole."""
+    owner = desk.process("Redrawn")
+    _, [shape] = drawn_tasks(desk, owner, 1)
+    address = f"{PROCESSES}/{owner}/content"
+    calls = []
+    for number in range(20):
+        calls.append(
+            partial(desk.call, "PUT", address, {"values": tasks_in_a_row(shape, f"{number} a", f"{number} b")})
+        )
+        calls.append(
+            partial(desk.call, "POST", address, {"values": tasks_in_a_row(shape, f"{number} c", f"{number} d")})
+        )
+    answers = together(calls)
+    assert statuses(answers) == {200: 40}, [each.body for each in answers if each.status != 200]
+    content = desk.call("GET", address).body["elements"]
+    names = {each["properties"]["shapeId"]: each["attributes"]["name"]["1033"] for each in content}
+    # The last replacement, then the drawings after it; each task has the one before it in its own request.
+    first, *pairs = [(names[each["properties"]["shapeId"]], before_of(each, names)) for each in content]
+    assert first == ("Task 0", [])
+    for one, two in zip(pairs[::2], pairs[1::2], strict=True):
+        number = one[0].split()[0]
+        letters = ("a", "b") if one == pairs[0] else ("c", "d")
+        assert (one, two) == (
+            (f"{number} {letters[0]}", ["Task 0"]),
+            (f"{number} {letters[1]}", [f"{number} {letters[0]}"]),
+        )
+    assert desk.server.ask(PLACES_TAKEN_TWICE.format(owner)) == 0
+    # Elements of replaced shapes are gone.
+    assert desk.server.ask(f"SELECT count(*) FROM elements_element WHERE parent_id = '{owner}'") == len(content)
+
+
+def before_of(shape: Body, names: dict[str, str]) -> list[str]:
+    return [names[each["properties"]["shapeId"]] for each in shape["properties"]["predecessors"]]
+
+
+def test_diagrams_that_show_each_other_are_replaced_at_once(desk: ElementLoadClient) -> None:
+    """No request waits for the other: the shown processes are read, and only the diagrams change."""
+    pair = desk.processes("Showing", 2)
+    calls = []
+    for one, other in (pair, pair[::-1]):
+        address = f"{PROCESSES}/{one}/content"
+        drawn = {"values": [{"shapeInfo": {"index": 0}, "element": {"id": other}}]}
+        [found] = desk.call("POST", address, drawn).body["values"]
+        for number in range(20):
+            box = {"x": number, "y": 0, "width": 10, "height": 10}
+            info = {"index": 0, "id": found["id"], "bounds": box}
+            calls.append(
+                partial(desk.call, "PUT", address, {"values": [{"shapeInfo": info, "element": {"id": other}}]})
+            )
+    before = desk.server.ask(DEADLOCKS)
+    answers = together(calls[::2] + calls[1::2])
+    assert statuses(answers) == {200: 40}
+    assert desk.server.ask(DEADLOCKS) == before
 
 
 def test_nothing_refers_to_deleted_elements(desk: ElementLoadClient) -> None:

@@ -34,7 +34,9 @@ KINDS = {
 KINDS |= {400: ("error", "inline"), 422: ("error", "inline")}
 LABEL = {"1033": "Label"}
 CHOICES = [{"displayNames": LABEL}, *({"key": key, "displayNames": LABEL} for key in ("defined", "isLived"))]
-TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "elementchange")
+TABLES = (
+    "element", "elementversion", "reference", "shape", "shapeflow", "lane", "bpmnsource", "elementchange",
+)  # fmt: skip
 
 
 def _attribute(type: str, *, by_culture: bool = False, in_released: bool = False, **more: Any) -> Body:

@@ -14,7 +14,7 @@ import pytest
 from facets import models
 from facets.changing.changes import change_configuration
 from facets.template_format.reading import read_template
-from storage.models import Storage
+from storage.models import Event, StaffAccount, Storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.facets.office_forms import OLD, ConfigurationOffice, added, address, changed, revision, row_number, stored
@@ -35,6 +35,23 @@ def test_the_api_answers_a_saved_name(small: Storage, office: ConfigurationOffic
     expected = copy.deepcopy(before)
     expected["values"][0]["properties"][1]["displayNames"] = {"1031": "Alter", "1033": "Age"}
     assert api.get(PEOPLE).json() == expected
+
+
+def test_a_saved_change_is_an_event(small: Storage, office: ConfigurationOffice) -> None:
+    path = address(small, models.Property, type__key="person", key="age")
+    form = office.form(path)
+    assert office.save(path, form).status_code == 302
+    response = office.save(path, changed(form, display_names__1031="Alter"))
+    with tenant_scope(small):
+        found = Event.objects.filter(type="configuration.changed").get()
+    account = StaffAccount.objects.get()
+    assert (found.subject_id, found.data, found.caller_label, found.request_id, found.is_public) == (
+        small.id,
+        {"changes": ["types.person"]},
+        f"staff:{account.pk}",
+        response["X-Request-ID"],
+        False,
+    )
 
 
 def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: ConfigurationOffice) -> None:
@@ -239,6 +256,32 @@ def test_adding_a_state_and_a_transition_to_it_in_one_form(small: Storage, offic
         ("Go", "open", "out"),
         ("Prove", "open", "proof"),
     ]
+
+
+def test_a_state_with_a_task(small: Storage, office: ConfigurationOffice) -> None:
+    path = address(small, models.ReleaseCycle, key="quick")
+    form = added(office.form(path), "states", key="proof", display_names__1033="Proof", category="review")
+    source = form["transitions-0-source_state"][0]
+    for key, ways in (("Prove", (source, "proof")), ("Pass", ("proof", "out")), ("Return", ("proof", source))):
+        form = added(form, "transitions", key=key, display_names__1033=key, source_state=ways[0], target_state=ways[1])
+    assert office.save(path, form).status_code == 302
+    form = office.form(path)
+    fields: dict[str, Any] = {
+        "task": "Proofread", "assignees": ["holder"], "approvals": "0", "due_days": "7", "accept": "Pass",
+        "reject": "Return",
+    }  # fmt: skip
+    assert (
+        office.save(path, changed(form, **{f"states__3__{name}": value for name, value in fields.items()})).status_code
+        == 302
+    )
+    state = stored(small).cycles[0].states[3]
+    assert (state.task, state.assignees, state.approvals, state.due_days, state.accept, state.reject) == (
+        "Proofread", ("holder",), 0, 7, "Pass", "Return",
+    )  # fmt: skip
+    form = office.form(path)
+    refused = office.save(path, changed(form, states__3__accept="Prove"))
+    assert refused.status_code == 200
+    assert "the transition Prove does not begin in this state" in refused.content.decode()
 
 
 def test_properties_and_layouts_of_a_type_in_a_view(

@@ -124,15 +124,15 @@ def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage,
     before = {path: counted(office, path) for path in paths}
     document = small_template()
     text = {"displayNames": {"1033": "More"}, "attribute": {"dataType": "SingleLineText"}}
-    document["types"]["person"]["properties"] += [{"key": f"more{number}", **text} for number in range(40)]
-    for number in range(10):
+    document["types"]["person"]["properties"] += [{"key": f"more{number}", **text} for number in range(12)]
+    for number in range(4):
         document["types"][f"type{number}"] = document["types"]["box"]
         document["facets"][f"facet{number}"] = document["facets"]["people"]
         state = {"category": "review", "displayNames": {"1033": "State"}}
         document["releaseCycles"]["quick"]["states"][f"state{number}"] = state
         way = {"displayNames": {"1033": "Way"}, "from": "open", "to": f"state{number}"}
         document["releaseCycles"]["quick"]["transitions"][f"way{number}"] = way
-    document["facets"]["things, étc."]["views"]["Tree"]["types"] += [f"type{number}" for number in range(10)]
+    document["facets"]["things, étc."]["views"]["Tree"]["types"] += [f"type{number}" for number in range(4)]
     change_configuration(small, read_template(document))
     for path in paths:
         counted(office, path)

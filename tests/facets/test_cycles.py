@@ -29,6 +29,7 @@ CULTURES = load_template("standard").cultures
 NAMES = {"1033": "X"}
 CYCLE, STATES = "releaseCycles.slow", "releaseCycles.slow.states"
 WAYS = "releaseCycles.slow.transitions"
+TASK: dict[str, Any] = {"type": "Check", "accept": "Publish", "reject": "Back"}
 EXPECTED_TEXTS = 'expected texts by culture id, such as {"1031": "Prozess", "1033": "Process"}'
 NO_TASK = "only a transition with a task can end a version"
 SLOW: dict[str, Any] = SMALL["releaseCycles"]["slow"]
@@ -37,6 +38,9 @@ NAMED: dict[str, Any] = SMALL["validationRules"]["named"]
 
 def way(source: str, target: str, **more: str) -> dict[str, Any]:
     return {"displayNames": NAMES, "from": source, "to": target, **more}
+
+
+BACK = {f"{WAYS}.Back": way("checked", "draft")}
 
 
 def test_cycles_and_rules_as_values() -> None:
@@ -118,7 +122,7 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
             f"{STATES}: a release cycle needs a state of the category published",
             f"{STATES}: a release cycle needs a state of the category retired",
         ]),
-        ({f"{STATES}.draft.color": "red"}, [f"{STATES}.draft.color: unknown field; the fields are category, displayNames"]),
+        ({f"{STATES}.draft.color": "red"}, [f"{STATES}.draft.color: unknown field; the fields are category, displayNames, task"]),
         ({f"{STATES}.draft.category": None}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
         ({f"{STATES}.draft.category": "static"}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
         ({f"{STATES}.draft.category": ["draft"]}, [f"{STATES}.draft.category: expected one of draft, review, published, retired"]),
@@ -193,6 +197,28 @@ def test_a_template_without_versioned_types_needs_no_cycle() -> None:
         ({"validationRules.named.message": "x"}, ["validationRules.named.message: unknown field; the fields are property, severity, messages, states, transitions, perCulture"]),
         ({"validationRules|is named": NAMED}, [f"validationRules.is named: 'is named' {BAD_KEY}"]),
         ({"validationRules.Named": NAMED}, ['validationRules.Named: differs from "named" in letter case only']),
+        ({f"{STATES}.checked.task": "Check"}, [f"{STATES}.checked.task: expected an object"]),
+        ({f"{STATES}.checked.task": {}}, [f"{STATES}.checked.task.{name}: is missing" for name in ("type", "accept", "reject")]),
+        ({f"{STATES}.checked.task": TASK | {"who": "holder"}, **BACK}, [f"{STATES}.checked.task.who: unknown field; the fields are type, assignees, approvals, dueDays, accept, reject"]),
+        ({f"{STATES}.checked.task": TASK | {"approvals": "some", "dueDays": 0}, **BACK}, [
+            f"{STATES}.checked.task.approvals: expected a whole number from 1 to 100",
+            f"{STATES}.checked.task.dueDays: expected a whole number from 1 to 3650",
+        ]),
+        ({f"{STATES}.checked.task": TASK | {"accept": "Pass", "reject": "Check"}}, [
+            f'{STATES}.checked.task.accept: unknown transition "Pass"',
+            f"{STATES}.checked.task.reject: the transition Check does not begin in this state",
+        ]),
+        ({f"{STATES}.checked.task": TASK | {"assignees": ["holder", "name", "boss"]}, **BACK}, [
+            f'{STATES}.checked.task.assignees[{place}]: no versioned type has a related context "{name}"'
+            for place, name in ((1, "name"), (2, "boss"))
+        ]),
+        ({f"{STATES}.checked.task": TASK | {"reject": "Publish"}}, [
+            f"{STATES}.checked.task.reject: the transition Publish must lead to a draft or review state",
+        ]),
+        ({f"{STATES}.out.task": TASK | {"accept": "End", "reject": "End"}}, [
+            f"{STATES}.out.task: only a state of the category review can have a task",
+            *(f"{STATES}.out.task.{name}: the transition End does not begin in this state" for name in ("accept", "reject")),
+        ]),
         ({"validationRules.named.property": "nmae"}, ['validationRules.named.property: no versioned type has a property "nmae"']),
         ({"validationRules.held.property": "age"}, ['validationRules.held.property: no versioned type has a property "age"']),
         ({"validationRules.held.property": ["holder"]}, ["validationRules.held.property: expected a text"]),

@@ -228,7 +228,7 @@ def test_the_standard_template_answers(api: ApiClient) -> None:
     assert (
         names
         == (
-            "automation cultures inputsoutputs it knowledge kpi learning locations measures organization"
+            "cultures inputsoutputs it knowledge kpi learning locations measures organization"
             " processes products requirements risks roles stereotypes tags usergroups users"
         ).split()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
 
 
+@cache
 def standard() -> Blueprint:
     return read_template(load_template("standard").sections)
 

@@ -34,7 +34,7 @@ from django.core.management import call_command
 from tests.faults.sessions import begin_session
 quiet = {{"stdout": StringIO(), "stderr": StringIO()}}
 for collection, count in (("attacker", {PROCESSES_OF_ATTACKER}), ("victim", {PROCESSES_OF_VICTIM})):
-    call_command("sample_storage", collection, "handbook", str(count), **quiet)
+    call_command("sample_storage", collection, "handbook", str(count), "--plain", **quiet)
     call_command("issue_token", collection, "handbook", "--name", "load", "--role", "architect")
 print(begin_session("eve", "attacker"))
 """
@@ -65,6 +65,8 @@ class Arena:
         self.attacker = self.victim = self.session = ""
         self.ids: list[str] = []
         self.drafts: list[str] = []
+        self.quiet = Measured()
+        """The victim before the first attack."""
 
     def start(self) -> None:
         self.server.start("serve", "--workers", str(WORKERS))

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -25,6 +25,7 @@ import psutil
 import psycopg
 
 from tests.deployment_programs import FILES, program, run
+from tests.patience import SLOWER
 
 REQUIRED, INSTALLER = "REPOSITORY_REPLICATION_REQUIRED", "make replication"
 PASSWORD = "one-of-ours"
@@ -175,7 +176,8 @@ class Cluster:
     def kill_machine(self, node: str) -> None:
         """Kill everything that runs on a machine, as a power failure does."""
         for each in self.running_on(node):
-            each.kill()
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         for name in ("patroni", "etcd"):
             self.processes.pop((node, name)).wait(10)
 
@@ -186,11 +188,13 @@ class Cluster:
     def freeze_machine(self, node: str) -> None:
         """Let a machine stop to answer while its connections stay open."""
         for each in self.running_on(node):
-            each.suspend()
+            with suppress(psutil.NoSuchProcess):
+                each.suspend()
 
     def thaw_machine(self, node: str) -> None:
         for each in self.running_on(node):
-            each.resume()
+            with suppress(psutil.NoSuchProcess):
+                each.resume()
 
     def running_on(self, node: str) -> list[psutil.Process]:
         patroni, etcd = (psutil.Process(self.processes[node, name].pid) for name in ("patroni", "etcd"))
@@ -211,9 +215,11 @@ class Cluster:
         everything = psutil.process_iter(["cmdline"])
         left = [each for each in everything if str(self.folder) in " ".join(each.info["cmdline"] or [])]
         for each in left:
-            each.send_signal(signal.SIGQUIT)
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(signal.SIGQUIT)
         for each in psutil.wait_procs(left, 10)[1]:
-            each.kill()
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         shutil.rmtree(self.folder)
 
 
@@ -235,7 +241,7 @@ def can_connect(address: str) -> bool:
 
 
 def wait_until(is_so: Callable[[], Any], seconds: float, problem: Callable[[], str]) -> None:
-    end = time.monotonic() + seconds
+    end = time.monotonic() + SLOWER * seconds
     while not is_so():
         assert time.monotonic() < end, problem()
         time.sleep(0.1)

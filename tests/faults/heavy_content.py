@@ -118,6 +118,14 @@ class HeavyInstallation:
             names = {name.lower(): value for name, value in response.headers.items()}
             return HeavyOutcome(response.status, size, beginning.decode("utf-8", "replace"), names, growth)
 
+    def read(self, path: str) -> tuple[int, int]:
+        """Return the status and the size of a response. Several threads can call this at the same time."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=300)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
+            response = connection.getresponse()
+            return response.status, sum(len(piece) for piece in iter(lambda: response.read(256 * 1024), b""))
+
     def write(self, path: str, body: bytes, **headers: str) -> HeavyOutcome:
         return self.measure("POST", path, body, Authorization=f"Bearer {self.token}", **headers)
 

@@ -18,6 +18,7 @@ from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.embedded_postgres.paths import ServerPaths
 from repository_site.core.embedded_postgres.state import read_postmaster
 from tests.elements.handbook import TEMPLATE, write_lines
+from tests.patience import SLOWER
 from tests.server_process import Server, free_port
 
 STORAGE = "/acme/handbook"
@@ -36,15 +37,15 @@ for collection in ("acme", "rival"):
 call_command("issue_token", "acme", "handbook", "--name", "load", "--role", "architect")
 print(begin_session("ada", "acme"))
 """
-# A process that stays alive compares the lifecycle log with the stored versions, once for each line of input.
+# A process that stays alive compares the lifecycle log with the stored versions, for each collection that it reads.
 CHECK = """
 import sys
 from django.db import connection
 from storage.tenancy.contexts import storage_at
 from tests.release.log_check import check_lifecycles
-for _ in sys.stdin:
+for line in sys.stdin:
     try:
-        check_lifecycles(storage_at("acme", "handbook"))
+        check_lifecycles(storage_at(line.strip(), "handbook"))
         print("ok", flush=True)
     except Exception as problem:
         print(repr(problem), flush=True)
@@ -62,6 +63,9 @@ def template() -> dict[str, Any]:
 
 
 class Installation:
+    collection = "acme"
+    """The collection of the storage `handbook` that a load uses."""
+
     def __init__(self, folder: Path, **environ: str) -> None:
         self.folder = folder
         self.server = Server(folder / "var", free_port())
@@ -115,7 +119,7 @@ class Installation:
         assert self.checker is not None
         assert self.checker.stdin is not None
         assert self.checker.stdout is not None
-        self.checker.stdin.write("check\n")
+        self.checker.stdin.write(f"{self.collection}\n")
         self.checker.stdin.flush()
         assert self.checker.stdout.readline() == "ok\n"
 
@@ -133,7 +137,7 @@ class Installation:
 
     def end(self) -> None:
         if self.checker is not None:
-            self.checker.communicate(timeout=20)
+            self.checker.communicate(timeout=60)
         self.server.kill()
 
 
@@ -141,6 +145,6 @@ def wait_for(is_so: Callable[[], bool], seconds: float, problem: str) -> float:
     """Wait until a condition is true and return how long that took."""
     started = time.monotonic()
     while not is_so():
-        assert time.monotonic() - started < seconds, problem
+        assert time.monotonic() - started < SLOWER * seconds, problem
         time.sleep(0.02)
     return time.monotonic() - started

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Self
 from tests.elements.handbook import ID
 from tests.faults.installation import STORAGE, Installation
 from tests.figures import note
+from tests.patience import SLOWER
 
 API = f"{STORAGE}/_api"
 PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
@@ -40,7 +41,7 @@ PAGES = (
 # Seconds that a client waits for an answer, and that it pauses: readers after each request, writers after three.
 TIMEOUT, BREATH = 60, 0.04
 # Seconds in which all open requests must be answered once a load ends.
-LAST_TRIES = 20
+LAST_TRIES = 60
 Body = dict[str, Any]
 
 
@@ -68,6 +69,7 @@ class Client:
 
     def call(self, method: str, address: str, body: Any = None, **headers: str) -> Answer:
         sent = time.monotonic()
+        address = address.replace(STORAGE, f"/{self.installation.collection}/handbook", 1)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if "/_api/" in address:
             headers |= {"Authorization": f"Bearer {self.installation.token}", "Content-Type": "application/json"}
@@ -148,7 +150,7 @@ class Load:
         return [each["id"] for each in answer.body["elements"]]
 
     def run_until(self, is_so: Callable[[], bool], seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
+        end = time.monotonic() + SLOWER * seconds
         while not is_so():
             assert time.monotonic() < end, Counter((each.kind, each.status) for each in self.answers[-200:])
             for each in self.clients:
@@ -243,8 +245,9 @@ class Load:
         may_break: bool = False,
         refusal: int = 503,
         group: str = "faults",
+        **more: float,
     ) -> None:
-        """Check that nothing is lost, incomplete or stuck after a fault that ended at `since`."""
+        """Check that nothing is lost, incomplete or stuck after a fault that ended at `since`. Note `more` figures."""
         refused = [each for each in self.answers if each.is_refusal]
         statuses = Counter((each.kind, each.status) for each in refused)
         allowed = {refusal, 0} if may_break else {refusal}
@@ -269,7 +272,7 @@ class Load:
         }
         if group == "fail-overs":
             figures["pause"] = round(self.pause(since), 1)
-        note(group, alike or self.name, **figures)
+        note(group, alike or self.name, **figures, **{name: round(value, 1) for name, value in more.items()})
         assert lost == []
         self.installation.check_nothing_is_stuck()
         self.installation.check_lifecycles()

@@ -75,7 +75,7 @@ class SeveralServers:
         return self.manage("shell", "--no-imports", "-c", code, at=at)
 
     def connect(self, at: int) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.servers[at].port, timeout=30)
+        return http.client.HTTPConnection("127.0.0.1", self.servers[at].port, timeout=60)
 
     def call(self, at: int, method: str, path: str, body: Any = None, **headers: str) -> ServerReply:
         """Send a request to one of the servers, with the token unless another one is given."""

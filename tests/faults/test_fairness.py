@@ -21,9 +21,9 @@ KINDS = ("read", "write", "page", "whole list")
 # disturb times, so they count at full scale only, on an idle machine, and are tried again; refusals always count.
 SLOWEST = 3.0 if IS_FULL else float("inf")
 # Rounds of each measurement; the median counts.
-ROUNDS, ATTEMPTS = (3, 3) if IS_FULL else (2, 1)
+ROUNDS, ATTEMPTS = (3, 3) if IS_FULL else (1, 1)
 # Seconds in which an attacker uses up its budget, and in which its last requests end.
-BEGINNING, END = 4.0, 4.0
+BEGINNING, END = (4.0, 4.0) if IS_FULL else (3.0, 1.0)
 Plan = list[dict[str, Any]]
 
 
@@ -33,7 +33,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -
     data_folders.copy(found.server.data_dir, "migrate")
     try:
         found.start()
-        found.measure()
+        found.quiet = found.measure()
         yield found
     finally:
         found.server.kill()
@@ -120,7 +120,7 @@ ATTACKS: dict[str, Callable[[Arena], Plan]] = {
 def test_a_victim_is_served_as_before(arena: Arena, name: str) -> None:
     plan = ATTACKS[name](arena)
     for attempts_left in reversed(range(ATTEMPTS)):
-        quiet = [arena.measure() for _ in range(ROUNDS - 1)]
+        quiet = [arena.measure() for _ in range(ROUNDS - 1)] or [arena.quiet]
         with arena.attack(*plan) as answered:
             time.sleep(BEGINNING)
             attacked = [arena.measure() for _ in range(ROUNDS)]
@@ -150,7 +150,7 @@ def p95(rounds: list[Measured], kind: str) -> float:
 def test_nothing_is_left_behind(arena: Arena) -> None:
     """After all attacks, no request waits, no connection is held, and the attacker is served as well."""
     stuck = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'repository' AND xact_start IS NOT NULL"
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while arena.server.ask(stuck):
         assert time.monotonic() < end
         time.sleep(0.1)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -25,6 +26,7 @@ from tests.server_process import DataFolders
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 MOST = 150
 MEGABYTE = 1024**2
+AT_ONCE = 8
 HINT = "Ask for less"
 
 
@@ -83,7 +85,7 @@ def test_writing_the_deepest_elements_answers_identities(heavy: HeavyInstallatio
 @pytest.mark.parametrize("query", ["", "?$page=1&$pageSize=1000"])
 def test_large_attributes_are_streamed(heavy: HeavyInstallation, query: str) -> None:
     found = heavy.measure("GET", f"{VIEWS}/risks/views/detail/elements{query}")
-    assert (found.status, found.size > RISKS * 8 * 10**6) == (200, True)
+    assert (found.status, found.size > RISKS * 8 * 10**6) == (200, True), found.text
     check(f"{RISKS} risks of 8 MB, {'a page' if query else 'the whole list'}", found.growth)
 
 
@@ -110,6 +112,23 @@ def test_slow_readers_of_large_responses(heavy: HeavyInstallation) -> None:
     assert growth < 250
     found = heavy.measure("GET", path, Authorization=f"Bearer {heavy.token}", Accept_Encoding="identity")
     assert (found.status, found.size > 24 * 10**6, found.headers["content-length"]) == (200, True, str(found.size))
+
+
+def test_large_lists_at_the_same_time(heavy: HeavyInstallation) -> None:
+    """Lists that are sent at once are up to 32 MB, so only one of them is written at a time (D301)."""
+    path = f"{VIEWS}/risks/views/detail/elements?$page=1&$pageSize=3"
+    [worker] = heavy.server.workers()
+    before = worker.memory_info().rss
+    heavy.server.forget_peak_memory()
+    with ThreadPoolExecutor(AT_ONCE) as clients:
+        small = clients.submit(heavy.ask, f"{PROCESSES}?$page=1&$pageSize=1")
+        found = list(clients.map(lambda _: heavy.read(path), range(AT_ONCE)))
+    growth = (heavy.server.peak_memory() - before) / MEGABYTE
+    assert {status for status, _ in found} <= {200, 429}, found
+    assert {size > 24 * 10**6 for status, size in found if status == 200} == {True}
+    assert small.result()[0] == 200
+    note("memory", f"{AT_ONCE} lists of 24 MB at the same time", megabytes=round(growth))
+    assert growth < MOST + 50
 
 
 def test_body_with_millions_of_values(heavy: HeavyInstallation) -> None:

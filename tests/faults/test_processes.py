@@ -11,6 +11,7 @@ import pytest
 from repository_site.core.cores import cores_for
 from tests.faults.installation import WORKERS, Installation, wait_for
 from tests.faults.load import Load
+from tests.patience import BUSY_SECONDS
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 
@@ -24,7 +25,7 @@ def test_workers_are_killed_during_writes(installation: Installation) -> None:
             over = time.monotonic()
             wait_for(partial(is_replaced, installation, killed.pid), 40, "the worker is not replaced")
             load.run_for(1)
-    load.settle(since=over, within=15, alike="a worker killed, twice", may_break=True)
+    load.settle(since=over, within=15 + BUSY_SECONDS, alike="a worker killed, twice", may_break=True)
     if cores := cores_for(WORKERS):
         expected = [[core] for core in sorted(cores * (WORKERS // len(cores)))]
         wait_for(

@@ -219,6 +219,40 @@ class TestCommands:
         assert found["replica"]["text"] == "a standby, and up to date"
 
 
+class TestNodes:
+    def test_the_replica_is_a_node_of_the_pool(self, replicated: Replicated) -> None:
+        token = replicated.manage("issue_token", "_sysadmin", "_admin", "--name", "site", "--role", "administrator")
+        credential = f"Bearer {token.strip()}"
+
+        def found() -> list[dict[str, Any]]:
+            body = replicated.call(0, "GET", "/_sysadmin/_admin/_api/rest/maintain", Authorization=credential).body
+            assert body["count"] == 2
+            values: list[dict[str, Any]] = body["values"]
+            return values
+
+        expected = [
+            {
+                "name": f"127.0.0.1:{node.port}",
+                "pool": "default",
+                "role": role,
+                "host": "127.0.0.1",
+                "port": node.port,
+                "isAvailable": True,
+                "storages": 2,
+            }
+            for node, role in ((replicated.primary, "primary"), (replicated.replica, "replica"))
+        ]
+        assert found() == expected
+        replicated.replica.stop()
+        try:
+            primary, replica = found()
+            assert "Connection refused" in replica.pop("problem")
+            assert [primary, replica] == [expected[0], {**expected[1], "isAvailable": False}]
+        finally:
+            replicated.replica.start()
+        assert found() == expected
+
+
 class TestFailures:
     def test_the_primary_answers_while_the_replica_is_down(self, replicated: Replicated, tmp_path: Path) -> None:
         replicated.catch_up()

@@ -280,7 +280,7 @@ class TestProxy:
                 assert server.process is not None
                 load.run_for(1)
                 server.process.send_signal(sent)
-                server.process.wait(30)
+                server.process.wait(60)
                 load.run_for(2)
                 server.launch("serve", "--workers", str(WORKERS))
                 server.wait_until_ready()

@@ -35,6 +35,9 @@ SUBJECTS: Mapping[str, str] = {
     "expired": "",
     "without author": "a sub process in the state inProcess that has no author",
     "architectural": "a process house, which only architects can change and which has no versions",
+    "user": "a user, whose roles and sign-ins only administrators and that user see",
+    "token": "the element of a token",
+    "not for readers": "a published risk; the facet of risks is not for readers",
     "another storage's": "an element of another storage",
     "unknown": "an id that does not exist",
 }

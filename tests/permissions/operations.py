@@ -10,10 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.elements.bpmn.documents import SMALL
 from tests.release.house import ID
 
 ELEMENTS = "rest/facets/{facet}/views/detail/elements"
 ELEMENT = f"{ELEMENTS}/{{element}}"
+# The user of the caller `author`.
+ANNA = f"rest/facets/users/views/detail/elements/{ID['anna']}"
+WEBHOOK = "rest/webhooks/{element}"
+RECEIVER = "https://93.184.216.34/hook"
 # A transition that is possible from each state; the other states have none.
 STEPS = {
     "inProcess": "InProcessToInReview",
@@ -46,8 +51,16 @@ class Request:
     address: str
     """Path below `_api`, with fields of the subject in braces."""
     body: Callable[[Subject], Any] | None = None
+    document: str = ""
+    """Body in XML."""
+
+    @property
+    def content_type(self) -> str:
+        return "application/xml" if self.document else "application/json"
 
     def content(self, subject: Subject) -> bytes:
+        if self.document:
+            return self.document.encode()
         return b"" if self.body is None else json.dumps(self.body(subject)).encode()
 
     def path(self, subject: Subject) -> str:
@@ -70,24 +83,49 @@ def _drawn(subject: Subject) -> Any:
     return {"values": [item]}
 
 
+BY_ROLES = {"linkType": "ofSelection", "facetName": "users", "filter": "roleEditor -eq true"}
+
+
+def _overview(facet: str) -> Callable[[Subject], Any]:
+    return lambda _: {"linkType": "ofOverview", "facetName": facet}
+
+
+def _linked(subject: Subject) -> Any:
+    return {"linkType": "ofElement", "elementId": subject.element}
+
+
+def _linked_version(subject: Subject) -> Any:
+    return {"linkType": "ofVersion", "versionId": subject.element}
+
+
 ABOUT_ELEMENTS: Mapping[str, Request] = {
     "getElement": Request("GET", ELEMENT),
     "listAttributes": Request("GET", f"{ELEMENT}/attributes"),
     "getAttribute": Request("GET", f"{ELEMENT}/attributes/name"),
     "listRelated": Request("GET", f"{ELEMENT}/related"),
     "getRelated": Request("GET", f"{ELEMENT}/related/changedBy"),
+    "listReferrers": Request("GET", f"{ELEMENT}/referencedBy"),
     "listChildren": Request("GET", f"{ELEMENT}/children"),
     "getContent": Request("GET", f"{ELEMENT}/content"),
     "getElementInfo": Request("GET", f"{ELEMENT}/info"),
     "listVersions": Request("GET", f"{ELEMENT}/versions"),
     "getReporting": Request("GET", "rest/facets/{facet}/reporting/{element}"),
+    "listDiagramLayouts": Request("GET", "rest/diagram/{element}/render"),
     "renderDiagram": Request("GET", "rest/diagram/{element}/render/1033/vertical"),
+    "exportBpmn": Request("GET", "v1/bpmn/{element}"),
+    "listSubscribers": Request("GET", "v1/subscriptions/{element}"),
+    "subscribe": Request("POST", "v1/subscriptions/{element}"),
+    "unsubscribe": Request("DELETE", "v1/subscriptions/{element}"),
+    "createPermalink": Request("POST", "v1/permalinks", _linked),
+    "createPermalink, of the version": Request("POST", "v1/permalinks", _linked_version),
     "listChanges": Request("GET", f"{ELEMENT}/history"),
     "listLifecycle": Request("GET", f"{ELEMENT}/lifecycle"),
     "listTransitions": Request("GET", "release/{element}/transitions"),
     "updateElements": Request("POST", ELEMENTS, _renamed),
     "updateElements, new below it": Request("POST", ELEMENTS, _below),
     "createContent": Request("POST", f"{ELEMENT}/content", _drawn),
+    "replaceContent": Request("PUT", f"{ELEMENT}/content", _drawn),
+    "importBpmn": Request("POST", "v1/bpmn/{element}", document=SMALL),
     "deleteShape": Request("DELETE", f"{ELEMENT}/content/{{part}}"),
     "deleteElement": Request("DELETE", ELEMENT),
     "applyTransition": Request("POST", "release/{element}/transitions/{step}?ignoreWarnings=true"),
@@ -105,9 +143,37 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getViewConfiguration": Request("GET", "rest/facets/processes/views/detail/config"),
     "getTypeConfiguration": Request("GET", "rest/facets/processes/views/detail/config/subProcess"),
     "listElements": Request("GET", "rest/facets/processes/views/detail/elements"),
+    "getElement, own roles": Request("GET", f"{ANNA}?$select=roleEditor"),
+    "getAttribute, own sign-ins": Request("GET", f"{ANNA}/attributes/userLoginCount"),
+    "listChanges, own": Request("GET", f"{ANNA}/history"),
+    "listElements, by roles": Request("GET", "rest/facets/users/views/list/elements?$filter=roleEditor -eq true"),
+    "listElements, of tokens": Request("GET", "rest/facets/automation/views/list/elements"),
+    "listElements, not for readers": Request("GET", "rest/facets/risks/views/list/elements"),
+    "getTypeSchema, of tokens": Request("GET", "schema/types/authToken"),
+    "getViewConfiguration, not for readers": Request("GET", "rest/facets/risks/views/list/config"),
+    "followChanges, not for readers": Request("GET", "rest/changes?facet=risks"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
+    "searchElements": Request("GET", "rest/search?q=process"),
+    "suggestElements": Request("GET", "rest/search/suggestions?q=process"),
+    "listPermalinks": Request("GET", "v1/permalinks"),
+    "createPermalink, of a facet": Request("POST", "v1/permalinks", _overview("processes")),
+    "createPermalink, not for readers": Request("POST", "v1/permalinks", _overview("risks")),
+    "createPermalink, by roles": Request("POST", "v1/permalinks", lambda _: BY_ROLES),
     "listTasks": Request("GET", "rest/tasks"),
+    "followChanges": Request("GET", "rest/changes"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),
+    "listWebhooks": Request("GET", "rest/webhooks"),
+    "createWebhook": Request("POST", "rest/webhooks", lambda _: {"url": RECEIVER}),
+}
+# The only webhook of the storage.
+ABOUT_A_WEBHOOK: Mapping[str, Request] = {
+    "getWebhook": Request("GET", WEBHOOK),
+    "changeWebhook": Request("PATCH", WEBHOOK, lambda _: {"events": ["version.released"]}),
+    "testWebhook": Request("POST", f"{WEBHOOK}/test"),
+    "rotateWebhookSecret": Request("POST", f"{WEBHOOK}/rotate"),
+    "listWebhookDeliveries": Request("GET", f"{WEBHOOK}/deliveries"),
+    "redeliverToWebhook": Request("POST", f"{WEBHOOK}/redeliver"),
+    "deleteWebhook": Request("DELETE", WEBHOOK),
 }
 # The only open task of the storage: ben is to approve an expiry that anna requested.
 ABOUT_A_TASK: Mapping[str, Request] = {

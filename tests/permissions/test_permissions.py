@@ -20,22 +20,38 @@ from repository_site.api_document.document import openapi_document
 from storage.models import Storage
 from storage.options import Role
 from tests.conftest import StorageMaker
+from tests.elements.private_desk import write_template
 from tests.factories import token_for
 from tests.permissions.matrix import CALLERS, PAGE, SUBJECTS, Matrix, page, read, write
-from tests.permissions.operations import ABOUT_A_TASK, ABOUT_ELEMENTS, ABOUT_THE_STORAGE, Request, Subject
+from tests.permissions.operations import (
+    ABOUT_A_TASK,
+    ABOUT_A_WEBHOOK,
+    ABOUT_ELEMENTS,
+    ABOUT_THE_STORAGE,
+    RECEIVER,
+    Request,
+    Subject,
+)
 from tests.release.house import ID, STATES, lines
 
 pytestmark = pytest.mark.django_db
-FREE, ROOF, THEIRS, UNKNOWN = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 5))
+FREE, ROOF, THEIRS, UNKNOWN, TOKEN, RISK = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 7))
 FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
-NONE, TASK = "the storage", "the task"
+NONE, TASK, WEBHOOK = "the storage", "the task", "the webhook"
 # Second addresses and methods of the same operation: see D1, D2 and D19.
 OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
 ADMINISTRATIVE = {
     "listAdministrationFacets", "listAdministrationViews", "listAdministrationElements", "getAdministrationElement",
+    "listNodes", "listNodesOfPool",
 }  # fmt: skip
-"""Only for tokens of administrative contexts; tests/storage/test_administration_api.py tests them."""
-WRITING = {name for name, each in {**ABOUT_ELEMENTS, **ABOUT_A_TASK}.items() if each.method != "GET"}
+"""Only for tokens of administrative contexts; tests/storage/test_administration_api.py and test_nodes_api.py test them."""
+# Subscribing and permalinks change nothing of the element.
+WRITING = {name for name, each in {**ABOUT_ELEMENTS, **ABOUT_A_TASK}.items() if each.method != "GET"} - {
+    "subscribe",
+    "unsubscribe",
+    "createPermalink",
+    "createPermalink, of the version",
+}
 
 
 def draft(name: str, element: str, version: str) -> dict[str, Any]:
@@ -57,8 +73,12 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
         path.write_text("".join(json.dumps(each) + "\n" for each in [*lines(prefix), *more]), encoding="utf-8")
         return path
 
-    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
-    own = file("own.ndjson", "", roof, draft("Free", FREE, FREE_VERSION))
+    fields = {"key": "house", "template": write_template(folder / "template.json"), "time_zone": "Europe/Berlin"}
+    token = {"facetName": "automation", "id": TOKEN, "creationId": TOKEN, "type": "authToken", "attributes": name}
+    numbered = {**name, "version": {"127": "1.0"}}
+    identity = {"facetName": "risks", "id": RISK, "versionId": RISK.replace("9", "a"), "type": "risk"}
+    risk = {**identity, "state": "released", "attributes": numbered}
+    own = file("own.ndjson", "", roof, token, risk, draft("Free", FREE, FREE_VERSION))
     theirs = file("theirs.ndjson", "Rival ", draft("Theirs", THEIRS, THEIR_VERSION))
     with (
         filled_storage(own, collection="acme", **fields) as storage,
@@ -76,13 +96,20 @@ def clients(house: Storage) -> dict[str, Client]:
     tokens["author"] = token_for(house, Role.EDITOR, user_id=ID["anna"])
     tokens["stranger"] = token_for(rival, Role.ADMINISTRATOR)
     headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
-    return {name: Client(headers=headers.get(name, {}), raise_request_exception=False) for name in CALLERS}
+    found = {name: Client(headers=headers.get(name, {}), raise_request_exception=False) for name in CALLERS}
+    for client in found.values():
+        # Otherwise each request whose changes are rolled back would note the first use of the token again.
+        client.get("/acme/house/_api/rest/info")
+    return found
 
 
 def subjects() -> dict[str, Subject]:
     found = {each: Subject(each, "processes", "subProcess", ID[each], ID[f"{each}-s1"]) for each in STATES}
     found["without author"] = Subject("inProcess", "processes", "subProcess", FREE)
     found["architectural"] = Subject("", "processes", "processHouse", ROOF)
+    found["user"] = Subject("", "users", "user", ID["dora"])
+    found["token"] = Subject("", "automation", "authToken", TOKEN)
+    found["not for readers"] = Subject("released", "risks", "risk", RISK)
     found["another storage's"] = Subject("inProcess", "processes", "subProcess", THEIRS)
     found["unknown"] = Subject("inProcess", "processes", "subProcess", UNKNOWN)
     assert found.keys() == SUBJECTS.keys()
@@ -94,7 +121,7 @@ def status(client: Client, request: Request, subject: Subject) -> int:
     is_read = request.method == "GET"
     with nullcontext() if is_read else transaction.atomic():
         path, content = f"/acme/house/_api/{request.path(subject)}", request.content(subject)
-        answer = client.generic(request.method, path, content, content_type="application/json")
+        answer = client.generic(request.method, path, content, content_type=request.content_type)
         b"".join(answer.streaming_content) if answer.streaming else None  # type: ignore[attr-defined]
         if not is_read:
             transaction.set_rollback(True)
@@ -118,6 +145,13 @@ def found(clients: dict[str, Client]) -> Matrix:
     [task] = clients["architect"].get("/acme/house/_api/rest/tasks?assignee=all&state=open").json()["values"]
     for name, request in ABOUT_A_TASK.items():
         about = {TASK: Subject(TASK, "", "", task["id"]), "unknown": Subject("", "", "", UNKNOWN)}
+        matrix[name] = {title: ask(clients, request, subject) for title, subject in about.items()}
+    made = clients["administrator"].post(
+        "/acme/house/_api/rest/webhooks", {"url": RECEIVER}, content_type="application/json"
+    )
+    webhook = made.json()["values"][0]["id"]
+    for name, request in ABOUT_A_WEBHOOK.items():
+        about = {WEBHOOK: Subject(WEBHOOK, "", "", webhook), "unknown": Subject("", "", "", UNKNOWN)}
         matrix[name] = {title: ask(clients, request, subject) for title, subject in about.items()}
     return matrix
 
@@ -170,7 +204,7 @@ def test_viewers_only_read_published_versions() -> None:
 
 def test_only_authors_and_architects_change_elements_with_an_author() -> None:
     allowed = ("author", "architect", "administrator")
-    changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
+    changing = {"updateElements", "createContent", "importBpmn", "deleteShape", "deleteElement"}
     for operation, subject, caller, code in cells():
         if operation in changing and subject in STATES and caller in CALLERS and caller not in allowed:
             assert code in (401, 403, 404), (operation, subject, caller)
@@ -184,13 +218,49 @@ def test_only_architects_change_architectural_elements() -> None:
 
 
 def test_only_drafts_can_be_changed() -> None:
-    changing = {"updateElements", "createContent", "deleteShape", "deleteElement"}
+    changing = {"updateElements", "createContent", "importBpmn", "deleteShape", "deleteElement"}
     for operation, subject, caller, code in cells():
         if operation in changing and subject in STATES and subject != "inProcess":
             assert code in (401, 403, 404, 409), (operation, subject, caller)
+
+
+def test_only_administrators_have_webhooks() -> None:
+    for operation, subject, caller, code in cells():
+        if operation in (*ABOUT_A_WEBHOOK, "listWebhooks", "createWebhook"):
+            if caller == "administrator":
+                assert code == (404 if subject == "unknown" else 200), operation
+            else:
+                assert code in (401, 403), (operation, caller)
 
 
 def test_only_approvers_publish() -> None:
     for operation, subject, caller, code in cells():
         if operation == "applyTransition" and subject == "readyForRelease":
             assert (code == 200) == (caller in ("approver", "architect", "administrator")), caller
+
+
+def test_private_content_is_for_administrators_and_the_person() -> None:
+    """The author is the user of these operations (D398, D399)."""
+    for operation in ("getElement, own roles", "getAttribute, own sign-ins", "listChanges, own"):
+        codes = dict(zip(CALLERS, read()[operation][NONE], strict=True))
+        assert [caller for caller, code in codes.items() if code == 200] == ["author", "administrator"], operation
+    for operation in ("listElements, by roles", "createPermalink, by roles", "getTypeSchema, of tokens"):
+        codes = dict(zip(CALLERS, read()[operation][NONE], strict=True))
+        assert [caller for caller, code in codes.items() if code == 200] == ["administrator"], operation
+
+
+def test_tokens_look_unknown_to_others() -> None:
+    for operation, rows in read().items():
+        if operation in ABOUT_ELEMENTS:
+            for token, unknown in list(zip(rows["token"], rows["unknown"], strict=True))[:-1]:
+                # An unknown facet gets 404 before the role is checked.
+                assert token in (unknown, 404), operation
+
+
+def test_what_is_not_for_readers_looks_unknown_to_viewers() -> None:
+    place = list(CALLERS).index("viewer")
+    for operation, rows in read().items():
+        if operation in ABOUT_ELEMENTS:
+            assert rows["not for readers"][place] in (rows["unknown"][place], 404), operation
+        elif operation.endswith(", not for readers"):
+            assert rows[NONE][place] in (400, 404), operation

@@ -10,7 +10,7 @@ from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
-from tests.release.house import HouseClient, MakeClient, write_lines
+from tests.release.house import HouseClient, MakeClient, write_lines, write_template
 from tests.release.stored_contents import contents, first_contents
 
 
@@ -18,7 +18,7 @@ from tests.release.stored_contents import contents, first_contents
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     """acme/house (see `house.py`), and rival/house with the same ids and other names to detect leaks."""
     folder = tmp_path_factory.mktemp("house")
-    fields = {"key": "house", "template": "standard", "time_zone": "Europe/Berlin"}
+    fields = {"key": "house", "template": write_template(folder / "template.json"), "time_zone": "Europe/Berlin"}
     with (
         filled_storage(write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
         filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),

@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
 from repository_site.core import environment
 from tests.load_client import LoadClient, LoadResponse, together
-from tests.release.house import ID
+from tests.release.house import ID, user, write_lines
 from tests.server_process import Server
 
 Body = dict[str, Any]
@@ -35,9 +36,9 @@ from tests.release.house import ID, PEOPLE
 from tests.release.log_check import check_lifecycles
 
 storages = []
-for collection, lines in json.loads(sys.stdin.readline()):
+for collection, lines, template in json.loads(sys.stdin.readline()):
     storages.append(provision_storage(StorageRequest(
-        collection=collection, key="house", template="standard", time_zone="Europe/Berlin")))
+        collection=collection, key="house", template=template, time_zone="Europe/Berlin")))
     import_elements(storages[-1], lines)
 context = find_context("acme", "house")
 tokens = {name: issue_token(context, name, roles, user_id=ID[name]) for name, roles in PEOPLE.items()}
@@ -85,8 +86,8 @@ class LoadCaller(LoadClient):
         last = step if step == "createversion" else f"transitions/{step}?ignoreWarnings=true"
         return self.call("POST", f"{API}/{prefix}/{id}/{last}")
 
-    def decide(self, task: str, decision: str) -> LoadResponse:
-        return self.call("POST", f"{API}/rest/tasks/{task}/{decision}")
+    def decide(self, task: str, decision: str, body: Any = None) -> LoadResponse:
+        return self.call("POST", f"{API}/rest/tasks/{task}/{decision}", body)
 
     def content(self, id: str) -> list[Body]:
         found: list[Body] = self.call("GET", f"{PROCESSES}/{id}/content").body["elements"]
@@ -118,13 +119,17 @@ class ServedHouse:
         """Set the end of versions to now."""
         assert tell(self.keeper, json.dumps(versions)) == ""
 
-    def processes(self, name: str, count: int, **attributes: Any) -> list[tuple[str, str]]:
+    def processes(
+        self, name: str, count: int, *, reviewers: Sequence[str] = (), **attributes: Any
+    ) -> list[tuple[str, str]]:
         """Create drafts; return the ids of their elements and versions."""
+        related = {"related": {"reviewer": [user(each) for each in reviewers]}} if reviewers else {}
         made: list[Body] = [
             {
                 "type": "subProcess",
                 "attributes": {"name": {"1033": f"{name} {number}"}, **attributes},
                 "rootPath": [{"id": ID["house"]}],
+                **related,
             }
             for number in range(count)
         ]
@@ -159,6 +164,27 @@ class ServedHouse:
     def everything_of_the_rival(self) -> tuple[int, Any]:
         address = "/rival/house/_api/rest/facets/processes/views/detail/elements?$resources=attributes,related,content"
         return self.server.request("GET", address, headers={"Authorization": f"Bearer {self.tokens['rival'][0]}"})
+
+
+@contextmanager
+def served_house(server: Server, template: str) -> Iterator[ServedHouse]:
+    """Fill the storages of two tenants from a template; check at the end that one of them is as it was."""
+    folder = server.data_dir.parent
+    files = [
+        (name, str(write_lines(folder / f"{name}.ndjson", prefix)), template)
+        for name, prefix in (("acme", ""), ("rival", "R "))
+    ]
+    keeper = run(server, KEEPER)
+    try:
+        house = ServedHouse(server, keeper, json.loads(tell(keeper, json.dumps(files))))
+        before = house.everything_of_the_rival()
+        assert (before[0], before[1]["count"]) == (200, 40)
+        yield house
+        assert house.everything_of_the_rival() == before
+        for caller in house.callers.values():
+            caller.close()
+    finally:
+        keeper.communicate(timeout=60)
 
 
 def run(server: Server, code: str) -> subprocess.Popen[str]:

@@ -15,8 +15,11 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 Step = LifecycleEntry.Step
-# Steps that do not change the state.
-ABOUT_TASKS = frozenset({Step.REQUEST, Step.REJECTION, Step.WITHDRAWAL, Step.DELEGATION, Step.REMINDER})
+# Steps that do not change the state, except that a rejection or withdrawal sends a version in review back.
+ABOUT_TASKS = frozenset({
+    Step.REQUEST, Step.APPROVAL, Step.REJECTION, Step.WITHDRAWAL, Step.DELEGATION, Step.REMINDER
+})  # fmt: skip
+SENDING_BACK = frozenset({Step.REJECTION, Step.WITHDRAWAL})
 # Steps that an open task can have any number of.
 MEANWHILE = frozenset({Step.DELEGATION, Step.REMINDER})
 # The log entry for each end of a task.
@@ -105,7 +108,10 @@ class Replay:
         source = self.cycle.categories[each.from_state]
         assert source is not Category.RETIRED or each.step in ABOUT_TASKS, f"{self.name(each)}: retired stays so"
         assert source is not Category.PUBLISHED or category in EVER_PUBLISHED, f"{self.name(each)}: taken back"
-        if each.step in ABOUT_TASKS:
+        if each.step in SENDING_BACK and source is Category.REVIEW:
+            transition = self.cycle.transition(each.transition)
+            assert (transition.source, transition.target) == (each.from_state, each.to_state), self.name(each)
+        elif each.step in ABOUT_TASKS:
             assert each.from_state == each.to_state, f"{self.name(each)}: changes the state"
         elif each.step == Step.TRANSITION:
             transition = self.cycle.transition(each.transition)
@@ -161,16 +167,39 @@ def check_diagrams(
 def check_tasks(tasks: Iterable[Task], entries: Iterable[LifecycleEntry], versions: Iterable[ElementVersion]) -> None:
     """Check that each task was requested and ended once, and that open tasks can still be decided."""
     told: dict[UUID, list[str]] = {}
-    for entry in entries:
-        if entry.task_id is not None and entry.step not in MEANWHILE:
-            told.setdefault(entry.task_id, []).append(entry.step)
     states = {each.id: each.state for each in versions}
+    for entry in entries:
+        # The log of a deleted draft stays, its tasks do not.
+        if entry.task_id is not None and entry.step not in MEANWHILE and entry.version_id in states:
+            told.setdefault(entry.task_id, []).append(entry.step)
     for each in tasks:
         end = [ENDS[Task.State(each.state)]] if each.state in ENDS else []
         found = told.pop(each.id, [])
-        # An accepted expiry may happen together with the decision.
-        assert found in ([Step.REQUEST, *end], [Step.REQUEST, *end, Step.EXPIRY]), f"{each.id} is {each.state}: {found}"
+        if each.round_id is not None:
+            # The last approval is logged as the transition.
+            allowed = [end] if end != [Step.TRANSITION] else [end, [Step.APPROVAL]]
+        else:
+            # An accepted expiry may happen together with the decision.
+            allowed = [[Step.REQUEST, *end], [Step.REQUEST, *end, Step.EXPIRY]]
+        assert found in allowed, f"{each.id} is {each.state}: {found}"
         assert (each.decided_on is None) is (each.state == Task.State.OPEN), f"{each.id} is {each.state}"
         if each.state == Task.State.OPEN:
             assert states[each.version_id] == each.source_state, f"{each.id} is open"
+    check_rounds(tasks)
     assert not told, f"steps of tasks that are not there: {told}"
+
+
+def check_rounds(tasks: Iterable[Task]) -> None:
+    """Check that a version waits for one round of tasks at a time, and that no round has more approvals than needed."""
+    rounds: dict[UUID, list[Task]] = {}
+    for each in tasks:
+        if each.round_id is not None:
+            rounds.setdefault(each.round_id, []).append(each)
+    waiting = [found[0].version_id for found in rounds.values() if any(each.state == Task.State.OPEN for each in found)]
+    assert len(waiting) == len({*waiting}), f"two rounds of one version: {waiting}"
+    for round_id, found in rounds.items():
+        accepted = [each for each in found if each.state == Task.State.ACCEPTED]
+        is_open = any(each.state == Task.State.OPEN for each in found)
+        assert len(accepted) <= found[0].approvals - is_open, f"{round_id}: {len(accepted)} approvals"
+        people = [each.decider_id for each in accepted if each.decider_id]
+        assert len(people) == len({*people}), f"{round_id}: one person has accepted twice"

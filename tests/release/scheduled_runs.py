@@ -37,7 +37,7 @@ def line(version: str, number: str = "1.0") -> str:
 
 
 def told(outcome: LifecycleJobResult) -> dict[str, list[str]]:
-    """Sort the lines of a result; the order of versions is not defined."""
+    """Sort the lines of a result; most tests do not check their order."""
     return {part: sorted(lines) for part, lines in asdict(outcome).items() if lines}
 
 

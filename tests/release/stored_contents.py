@@ -13,6 +13,7 @@ from storage.tenancy.scope import tenant_scope
 
 TABLES = (
     "elements_element", "elements_elementversion", "elements_reference", "elements_shape", "elements_shapeflow",
+    "elements_lane", "elements_bpmnsource",
     "elements_elementchange", "release_task", "release_lifecycleentry",
 )  # fmt: skip
 

@@ -163,6 +163,14 @@ def pointers(storage: Storage, *names: str) -> list[tuple[str, str | None]]:
     return [(str(each.newest_id), str(each.published_id) if each.published_id else None) for each in found]
 
 
+def change_state(storage: Storage, key: str, **fields: Any) -> None:
+    with tenant_scope(storage):
+        old = read_blueprint()
+        cycle = old.cycles[0]
+        states = tuple(replace(each, **fields) if each.key == key else each for each in cycle.states)
+        change_configuration(storage, replace(old, cycles=(replace(cycle, states=states),)))
+
+
 def change_cycle(storage: Storage, *ways: Transition, without: str = "", **more: Any) -> None:
     """Change the standard cycle: add or replace transitions, or remove a transition or a state."""
     with tenant_scope(storage):

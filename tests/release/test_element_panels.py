@@ -29,10 +29,8 @@ def step_of(name: str) -> str:
 
 
 def offered(response: Any) -> list[str]:
-    """Return the transitions on a page in their order: buttons and links."""
-    page = response.content.decode()
-    found = re.findall(r'name="transition"\s+value="(\w+)"|/transition/\?[^"]*transition=(\w+)"', page)
-    return [button or link for button, link in found]
+    """Return the transitions on a page in their order: those that are applied at once, and those that ask first."""
+    return re.findall(r'name="(?:transition|ask)"\s+value="(\w+)"', response.content.decode())
 
 
 def stored(storage: Storage, version: str) -> ElementVersion:
@@ -82,6 +80,48 @@ def test_a_step_is_taken_with_its_comment(office: Office, house: Storage) -> Non
     )
 
 
+def test_a_release_asks_first_and_is_not_the_highlighted_step(office: Office) -> None:
+    page = office.get(page_of("inProcess")).content.decode()
+    assert re.findall(r'name="ask"\s+value="(\w+)"', page) == [
+        "InProcessToReleased", "InProcessToReleasedQA", "InProcessToReleasedExternal",
+    ]  # fmt: skip
+    (usual,) = re.findall(r'(?s)<button(?=[^>]*bg-primary)[^>]*value="(\w+)"', page)
+    assert usual == "InProcessToInReview"
+    text = main_text(office.get(f"{step_of('inProcess')}?transition=InProcessToReleased"))
+    assert "All readers will see this version." in text
+    assert "which is released now" not in text
+    office.post(f"elements/element/{ID['order']}/new-version/", {})
+    text = main_text(office.get(f"{step_of('order')}?transition=InProcessToReleased"))
+    assert "Version 2.0, which is released now, will expire." in text
+
+
+@pytest.mark.parametrize(("role", "can_edit"), [(Role.ADMINISTRATOR, True), (Role.EDITOR, False)])
+def test_a_step_that_asks_leads_to_the_form(house: Storage, role: Role, can_edit: bool) -> None:
+    asked = Office(house, role).get(f"{step_of('inProcess')}?transition=InProcessToReleased")
+    form = f'href="/acme/house/admin/elements/element/{ID["inProcess"]}/edit/"'
+    assert (form in asked.content.decode()) is can_edit
+
+
+@pytest.mark.parametrize(
+    ("name", "transition", "words"),
+    [
+        ("inProcess", "InProcessToReleased", "All readers will see this version."),
+        ("released", "ReleasedToRequestToExpire", "This creates a task “Approve expiry” for the approver."),
+    ],
+)
+def test_a_comment_is_kept_while_a_step_asks(
+    office: Office, house: Storage, name: str, transition: str, words: str
+) -> None:
+    with tenant_scope(house):
+        before = fingerprints(house)
+    asked = office.post(step_of(name), {"ask": transition, "comment": "Long\r\nthought about.", "revision": "0"})
+    assert (asked.status_code, words in main_text(asked)) == (200, True)
+    assert re.search(r">\s*Long\r?\nthought about\.</textarea>", asked.content.decode())
+    assert re.search(rf'name="transition" value="{transition}"', asked.content.decode())
+    with tenant_scope(house):
+        assert fingerprints(house) == before
+
+
 def test_warnings_are_shown_and_confirmed(office: Office, house: Storage) -> None:
     with tenant_scope(house):
         version = ElementVersion.objects.get(id=ID["inProcess-1"])
@@ -94,7 +134,7 @@ def test_warnings_are_shown_and_confirmed(office: Office, house: Storage) -> Non
     assert warned.status_code == 422
     text = main_text(warned)
     assert "This step is possible, but there are warnings:" in text
-    assert "No reason for the revision is given (reasonForRevision)." in text
+    assert "No reason for the revision is given (Reason for revision)." in text
     assert "Release anyway" in text
     assert ">Go</textarea>" in warned.content.decode()
     with tenant_scope(house):
@@ -117,7 +157,7 @@ def test_errors_cannot_be_ignored(office: Office, house: Storage) -> None:
     assert response.status_code == 422
     text = main_text(response)
     assert "The step was not taken:" in text
-    assert "(name[1033])." in text
+    assert "No name is given (Display name (English))." in text
     assert "anyway" not in text
     assert stored(house, "inProcess-1").state == "inProcess"
 

@@ -24,7 +24,7 @@ from tests.release.release_model import (
 )
 from tests.release.release_steps import ReleaseSteps
 
-pytestmark = [pytest.mark.django_db, pytest.mark.long]
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.on_cluster]
 BY = st.sampled_from([*["cora", "architect"] * 4, *["anna", "ben"] * 2, "dora", "vera", "analyzer"])
 DECIDERS = st.sampled_from([*["cora", "ben", "architect"] * 2, "dora", "anna", "vera"])
 SELDOM = st.sampled_from([False] * 9 + [True])

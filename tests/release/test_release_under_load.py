@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import itertools
-import json
 import random
 import subprocess
 import time
@@ -22,45 +21,29 @@ from typing import Any
 
 import pytest
 
+from tests.clustered_server import loaded_server
 from tests.load_client import LoadResponse, statuses, together
-from tests.release.house import ID, write_lines
-from tests.release.load_house import API, CALLERS, CLOCK, KEEPER, PROCESSES, Body, ServedHouse, at_once, run, tell
+from tests.release.house import ID, write_template
+from tests.release.load_house import API, CALLERS, CLOCK, PROCESSES, Body, ServedHouse, at_once, run, served_house, tell
 from tests.release.story import Story
 from tests.release.story import tell as tell_story
 from tests.release.witness import Reply, WireCaller
 from tests.scale import IS_FULL, only_at_full_scale
-from tests.server_process import DataFolders, Server, free_port
+from tests.server_process import DataFolders, Server
 
-pytestmark = [pytest.mark.server, pytest.mark.long]
+pytestmark = [pytest.mark.server, pytest.mark.long, pytest.mark.on_cluster, pytest.mark.own_cluster]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("load") / "var", free_port())
-    data_folders.copy(server.data_dir, "migrate")
-    server.environ |= {"REPOSITORY_BODY_LIMIT": "10000000", "REPOSITORY_TOKEN_RATE": "off"}
-    server.start("serve", "--workers", "2")
-    yield server
-    server.kill()
+    with loaded_server(tmp_path_factory.mktemp("load"), data_folders) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def house(server: Server) -> Iterator[ServedHouse]:
-    folder = server.data_dir.parent
-    files = [
-        (name, str(write_lines(folder / f"{name}.ndjson", prefix))) for name, prefix in (("acme", ""), ("rival", "R "))
-    ]
-    keeper = run(server, KEEPER)
-    try:
-        house = ServedHouse(server, keeper, json.loads(tell(keeper, json.dumps(files))))
-        before = house.everything_of_the_rival()
-        assert (before[0], before[1]["count"]) == (200, 40)
+    with served_house(server, write_template(server.data_dir.parent / "template.json")) as house:
         yield house
-        assert house.everything_of_the_rival() == before
-        for caller in house.callers.values():
-            caller.close()
-    finally:
-        keeper.communicate(timeout=10)
 
 
 @only_at_full_scale
@@ -353,7 +336,7 @@ def test_two_concurrent_runs_of_the_scheduled_jobs(house: ServedHouse) -> None:
         assert [strike(clock) for clock in clocks] == [[], []]
     finally:
         for clock in clocks:
-            clock.communicate(timeout=10)
+            clock.communicate(timeout=60)
     assert [clock.returncode for clock in clocks] == [0, 0]
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
 from elements.models import Element, ElementChange, ElementVersion
+from elements.reading.rows import VersionRow, read_versions
 from release.models import LifecycleEntry, Task
 from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
 from repository_site.core.problems import NotFound
@@ -26,7 +27,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.release.house import ID, MakeClient
 from tests.release.scheduled_runs import let_versions_take_effect, line, states, valid
-from tests.release.stored_contents import fingerprints, rival_of
+from tests.release.stored_contents import fingerprints, fresh, rival_of
 from tests.release.task_calls import TYPE, ask, set_task
 
 
@@ -54,6 +55,20 @@ class TestOneStorage:
         for words in ((), ("--dry-run",)):
             assert run("acme", "house", *words) == ([], ["acme/house: nothing is due."])
         assert fingerprints(house) == before
+
+    def test_lines_have_the_order_of_the_ends(self, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The database returns rows in any order."""
+
+        def read_backwards(*versions: Any, **options: Any) -> dict[str, VersionRow]:
+            return dict(reversed(read_versions(*versions, **options).items()))
+
+        monkeypatch.setattr("release.schedule.lifecycle_jobs.read_versions", read_backwards)
+        ends = ("inEffect-1", "requestToExpire-1", "released-1")
+        for days, name in enumerate(ends):
+            valid(house, name, valid_until=timezone.now() - timedelta(days=9 - days))
+        expected = [line(name) for name in ends]
+        assert run_lifecycle(fresh(house), dry_run=True).expired == expected
+        assert run_lifecycle(fresh(house)).expired == expected
 
     def test_one_line_for_each_change_and_a_summary(self, house: Storage, desk: MakeClient) -> None:
         let_versions_take_effect(house)
@@ -232,7 +247,7 @@ class TestConcurrentRuns:
 
         def work(number: int) -> tuple[list[str], list[str]]:
             try:
-                start.wait(30)
+                start.wait(60)
                 return run("acme", "rush")
             finally:
                 connection.close()

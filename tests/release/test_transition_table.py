@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from elements.models import ElementVersion
 from elements.reading.rows import read_versions
-from elements.writing.history import Author
+from elements.writing.authors import Author
 from elements.writing.writers import Writer
 from facets.configuration import configuration_of
 from release.lifecycle.transitions import TransitionRequest, apply_transition

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from elements.models import Element, ElementVersion
-from elements.writing.history import Author
+from elements.writing.authors import Author
 from elements.writing.writers import Writer
 from facets.configuration import configuration_of
 from release.models import LifecycleEntry

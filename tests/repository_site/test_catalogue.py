@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Message
 
-from repository_site.translations import LANGUAGES, catalogue_file, compiled, gather, read_catalogue, untranslated
+from repository_site.translations import (
+    LANGUAGES,
+    catalogue_file,
+    compiled,
+    gather,
+    read_catalogue,
+    texts,
+    untranslated,
+)
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sdr]|%[sd]|\{\w*\}")
 
@@ -17,6 +26,12 @@ def test_the_catalogue_has_every_text_of_code_and_templates(language: str) -> No
     known = {(each.id, each.context) for each in read_catalogue(language)}
     missing = [each.id for each in gather() if each.id and (each.id, each.context) not in known]
     assert missing == [], "`make messages` adds them"
+
+
+def test_texts_in_f_strings_are_found_with_every_python(tmp_path: Path) -> None:
+    source = tmp_path / "greeting.py"
+    source.write_text("title = f\"{_('Welcome')} {ngettext('%d user', '%d users', 2) % 2}\"; end = _('Bye')\n")
+    assert {text for _, text, _, _ in texts(source)} == {"Welcome", ("%d user", "%d users"), "Bye"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -19,7 +19,7 @@ from repository_site.core.environment import PROJECT_DIR
 # Each of these once made every command slower by a tenth of a second or more.
 FORBIDDEN = {
     "babel", "django_filters", "drf_spectacular.openapi", "elements.admin", "facets.admin", "granian", "jsonschema", "lark",
-    "opentelemetry", "prometheus_client", "psutil", "pycountry", "release.admin", "repository_site.urls", "requests",
+    "croniter", "opentelemetry", "procrastinate", "prometheus_client", "psutil", "pycountry", "release.admin", "repository_site.urls", "requests",
     "rest_framework.serializers", "rest_framework.views", "rich", "storage.admin", "storage.api", "unfold.admin",
 }  # fmt: skip
 # Help needs neither the apps nor the driver of the database (D176).
@@ -59,6 +59,7 @@ def run(*arguments: str, **variables: str) -> tuple[str, set[str]]:
     return result.stdout, set(result.stderr.split())
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_list_storages_loads_nothing_that_it_does_not_need() -> None:
     shown, modules = run("list_storages", "--json", DATABASE_URL=address_of_test_database())
@@ -67,6 +68,24 @@ def test_list_storages_loads_nothing_that_it_does_not_need() -> None:
     assert sorted(modules & FORBIDDEN) == []
 
 
+@pytest.mark.long
+def test_a_web_process_does_not_load_the_worker() -> None:
+    program = "import sys, repository_site.wsgi, repository_site.urls; print(' '.join(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=PROJECT_DIR,
+        env={**os.environ, "DATABASE_URL": address_of_test_database()},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    modules = set(loaded.stdout.split())
+    assert "storage.jobs.declaring" in modules
+    assert sorted(modules & {"croniter", "procrastinate", "storage.jobs.worker"}) == []
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_loads_neither_apps_nor_driver(tmp_path: Path, option: str) -> None:
     names = sorted(our_commands())
@@ -76,11 +95,13 @@ def test_help_loads_neither_apps_nor_driver(tmp_path: Path, option: str) -> None
     assert sorted(modules & FORBIDDEN_FOR_HELP) == []
 
 
+@pytest.mark.long
 def test_help_of_djangos_commands_works() -> None:
     shown, _ = run("showmigrations", "--help", DATABASE_URL=address_of_test_database())
     assert shown.startswith("usage: manage.py showmigrations ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["list_storages", "migrate", "showmigrations"])
 def test_version_of_every_command_is_ours(command: str) -> None:
     shown, _ = run(command, "--version", DATABASE_URL=address_of_test_database())

@@ -247,7 +247,7 @@ class TestNews:
         task = ask(desk(user="anna"))
         grant(house, "ben", inactive=True)
         page = overview(client)
-        assert re.search(r"Approve expiry : released-1 Ben is inactive. due in 13 days", text_of(client.get(OFFICE)))
+        assert re.search(r"Approve expiry : released-1 Ben is inactive. due in 14 days", text_of(client.get(OFFICE)))
         assert f'href="{OFFICE}release/task/{task}/change/"' in page
         assert f'href="{OFFICE}release/task/?stuck=yes"' in page
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings as ChangedSettings
 
 from repository_site.operations.doctor.findings import Level, Look
-from storage.models import LifecycleRun, Storage
+from storage.models import LifecycleRun, Storage, WebhookCount
 from tests.repository_site.doctor_findings import levels, sql
 
 pytestmark = pytest.mark.django_db
@@ -130,3 +130,24 @@ class TestGrowth:
     def test_what_postgres_says(self, check: str, answers: list[Any], text: str) -> None:
         with mock.patch("repository_site.operations.doctor.growth.fetch", side_effect=answers):
             assert [said for _, said in levels(check)] == [text]
+
+
+class TestWebhooks:
+    def count(self, storage: Storage, **numbers: Any) -> None:
+        defaults = {"counted_on": timezone.now(), "webhooks": 3, **numbers}
+        WebhookCount.objects.update_or_create(storage=storage, defaults=defaults)
+
+    def test_webhooks_that_work(self, storage: Storage, other_storage: Storage) -> None:
+        assert levels("webhooks") == [(Level.OK, "0 webhooks, 0 disabled; 0 messages wait")]
+        self.count(storage, waiting_messages=2, waiting_since=timezone.now())
+        self.count(other_storage)
+        assert levels("webhooks") == [(Level.OK, "6 webhooks, 0 disabled; 2 messages wait")]
+
+    def test_webhooks_that_need_somebody(self, storage: Storage, other_storage: Storage) -> None:
+        late = timezone.now() - timedelta(hours=2)
+        self.count(storage, disabled_webhooks=1, dead_letters=4, waiting_messages=1, waiting_since=late)
+        self.count(other_storage, disabled_webhooks=1)
+        expected = ["2 webhooks are disabled", "4 messages were given up", "messages wait for more than an hour"]
+        assert levels("webhooks") == [(Level.WARNING, text) for text in expected]
+        named = [text for _, text in levels("webhooks", Look(names=True))]
+        assert named[1:] == [f"{text}: acme/handbook" for text in expected[1:]]

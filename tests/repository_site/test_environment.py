@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from repository_site.core import environment
-from repository_site.core.environment import EnvironmentProblem, Rate, Variable
+from repository_site.core.environment import EnvironmentProblem, Variable
+from repository_site.core.environment.reference import PAGE, reference
+from repository_site.core.environment.values import Rate
+from repository_site.core.mail_server import MailServer
 from repository_site.operations.secret_key import load_or_make_secret_key
 from tests.server_process import manage
 
@@ -30,6 +33,13 @@ pytestmark = pytest.mark.long
         (environment.POOL_SIZE, "4", 4),
         (environment.LOG_LEVEL, "DEBUG", "debug"),
         (environment.BODY_LIMIT, "", 10 * 1024 * 1024),
+        (environment.EMAIL_URL, "", None),
+        (environment.EMAIL_URL, "smtp://mail.example", MailServer("mail.example", 587, "", "", False, False)),
+        (environment.EMAIL_URL, "smtp://a%40b:p%2Fq@h:25/", MailServer("h", 25, "a@b", "p/q", True, False)),
+        (environment.EMAIL_URL, "smtp://a:b@h:25?starttls=false", MailServer("h", 25, "a", "b", False, False)),
+        (environment.EMAIL_URL, "smtp://[::1]:25?starttls=true", MailServer("::1", 25, "", "", True, False)),
+        (environment.EMAIL_URL, "smtps://a:b@h", MailServer("h", 465, "a", "b", False, True)),
+        (environment.DEFAULT_FROM_EMAIL, "Repository <a@example.org>", "Repository <a@example.org>"),
     ],
 )
 def test_values(variable: Variable[Any], text: str, value: Any) -> None:
@@ -50,6 +60,8 @@ def test_values(variable: Variable[Any], text: str, value: Any) -> None:
         (environment.TIME_ZONE, "Mars/Olympus", "expected an IANA time zone such as Europe/Berlin"),
         (environment.TIME_ZONE, "../etc/passwd", "expected an IANA time zone such as Europe/Berlin"),
         (environment.LOG_FORMAT, "xml", "expected one of json, console"),
+        (environment.DEFAULT_FROM_EMAIL, "nobody", "expected an address such as repository@example.org or"),
+        (environment.DEFAULT_FROM_EMAIL, "a@b\nBcc: c@d", "expected an address such as repository@example.org or"),
     ],
 )
 def test_mistakes(variable: Variable[Any], text: str, message: str) -> None:
@@ -65,6 +77,13 @@ def test_mistakes(variable: Variable[Any], text: str, message: str) -> None:
         (environment.DATABASE_URL, "mysql://u:topsecret@h/db", "expected an address such as postgresql://"),
         (environment.DATABASE_URL, "postgresql://u:topsecret@h/db?topsecret=1", "invalid URI query parameter"),
         (environment.DATABASE_URL, "postgresql://u:topsecret@h", "the address must end with the name of the database"),
+        (environment.EMAIL_URL, "http://u:topsecret@h", "expected an address such as smtp://user:password@mail"),
+        (environment.EMAIL_URL, "smtp://u:topsecret@h/folder", "expected an address such as smtp://user:password@mail"),
+        (environment.EMAIL_URL, "smtp://u:topsecret@h:70000", "the port must be a number from 1 to 65535"),
+        (environment.EMAIL_URL, "smtp://topsecret@h", "expected both a user and a password, or neither"),
+        (environment.EMAIL_URL, "smtps://u:topsecret@h?starttls=true", "smtps is encrypted from the start"),
+        (environment.EMAIL_URL, "smtp://u:topsecret@h?tls=1", "tls: unknown option; the only one is starttls=true or"),
+        (environment.EMAIL_URL, "smtp://u:topsecret@h?starttls=1", "starttls: expected true or false"),
         (environment.SECRET_KEY, "topsecret", "expected at least 50 random characters"),
     ],
 )
@@ -130,6 +149,16 @@ def test_a_replica_has_the_role_and_the_database_of_the_primary(
     environment.check_replica({"user": "a", "dbname": "b", "host": "x"}, {"user": "a", "dbname": "b", "host": "y"})
 
 
+def test_mail_needs_the_public_address() -> None:
+    server = MailServer("h", 25, "user", "secret", False, False)
+    assert "secret" not in repr(server)
+    environment.check_mail(None, "")
+    environment.check_mail(server, "https://repository.example.org")
+    with pytest.raises(EnvironmentProblem) as refused:
+        environment.check_mail(server, "")
+    assert str(refused.value) == "EMAIL_URL: set REPOSITORY_PUBLIC_URL too; links in mails begin with it"
+
+
 def test_an_unusable_data_folder_gives_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -150,7 +179,7 @@ def test_an_empty_database_names_the_command_to_run(tmp_path: Path) -> None:
 
 
 def test_the_reference_is_up_to_date() -> None:
-    assert (environment.PROJECT_DIR / "docs/reference/settings.md").read_text() == environment.reference()
+    assert PAGE.read_text(encoding="utf-8") == reference()
 
 
 def test_an_invalid_setting_stops_every_command_with_one_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from django.test import Client, override_settings
 from psycopg.errors import DiskFull
 
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.rest.throttling import Throttle
 from storage.models import Storage
 from tests.api_client import ApiClient

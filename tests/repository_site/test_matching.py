@@ -34,6 +34,7 @@ def test_common_parts(old: str, new: str, both: str) -> None:
     assert common(old, new) == both
 
 
+@pytest.mark.long
 @given(SEQUENCES, SEQUENCES, st.integers(0, 200))
 def test_parts_are_equal_parts_in_order(old: list[str], new: list[str], steps: int) -> None:
     parts = equal_parts(old, new, Effort(steps))
@@ -58,6 +59,7 @@ def test_the_effort_bounds_the_visits_of_a_sequence_that_divides_badly() -> None
     assert 0 <= effort.left < 50_000
 
 
+@pytest.mark.long
 @given(st.permutations(range(8)))
 def test_the_longest_ascending_part(numbers: list[int]) -> None:
     pairs = list(enumerate(numbers))

@@ -112,7 +112,7 @@ class TestWarmPool:
             pool.putconn(each)
         try:
             pool.check()
-            pool.wait(10)
+            pool.wait(60)
         finally:
             first.execute("DROP SCHEMA false_standby CASCADE")
         assert [each.closed for each in (first, second, third)] == [False, True, False]
@@ -134,7 +134,7 @@ class Embedded:
     def ensure_running(self) -> None:
         self.starts += 1
         self.cores = sorted(os.sched_getaffinity(0))
-        self.may_go_on.wait(10)
+        self.may_go_on.wait(60)
         if self.problem:
             raise self.problem
         self.runs = True
@@ -180,7 +180,7 @@ class TestRevival:
                 self.see(subject, embedded)
         embedded.may_go_on.set()
         assert subject._thread is not None
-        subject._thread.join(10)
+        subject._thread.join(60)
         self.see(subject, embedded)
         assert embedded.starts == 1
 

@@ -21,7 +21,7 @@ from tests.conftest import StorageMaker
 from tests.elements.transfer_files import DEMO
 from tests.factories import StaffAccountFactory, token_for
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 API = "/demo/showcase/_api"
 VIEW = f"{API}/rest/facets/processes/views/detail/elements"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -32,6 +32,7 @@ PAGES = (
     f"{READER}/processes/",
     f"{READER}/processes/{ORDER}",
     f"{READER}/search?q=order",
+    f"{READER}/search/suggestions?q=ord",
     f"{API}/docs",
 )
 # Other addresses of the same methods.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -57,6 +58,20 @@ STATEMENTS: list[tuple[str, Any, str, Any]] = [
         None,
     ),
     (
+        "DELETE FROM elements_shape WHERE a = '--' -- it's the end\n /* or */ ",
+        None,
+        "DELETE FROM elements_shape WHERE elements_shape.storage_id = 'S'::uuid AND ( a = '--')  -- it's the end\n"
+        " /* or */ ",
+        None,
+    ),
+    (
+        r"SELECT E'it\'s FROM elements_shape s', $$ ' FROM elements_shape $$, $a$ $$ ' $a$ FROM elements_element",
+        None,
+        r"SELECT E'it\'s FROM elements_shape s', $$ ' FROM elements_shape $$, $a$ $$ ' $a$ FROM elements_element"
+        " WHERE elements_element.storage_id = 'S'::uuid ",
+        None,
+    ),
+    (
         "SELECT c.* FROM elements_elementchange c",
         None,
         "SELECT c.* FROM elements_elementchange c WHERE c.storage_id = 'S'::uuid ",
@@ -107,6 +122,10 @@ STATEMENTS: list[tuple[str, Any, str, Any]] = [
     ("ALTER TABLE elements_shape ADD x int", None, "ALTER TABLE elements_shape ADD x int", None),
 ]
 
+SECOND_WITHOUT_STORAGE = (
+    "SELECT e.id FROM elements_element e WHERE e.storage_id = %s AND EXISTS (SELECT FROM elements_element e)"
+)
+
 
 @pytest.mark.parametrize(("sql", "parameters", "expected", "values"), STATEMENTS)
 def test_the_storage_is_added(sql: str, parameters: Any, expected: str, values: Any) -> None:
@@ -120,6 +139,27 @@ def test_a_join_that_would_change_its_meaning_is_refused(join: str) -> None:
         with_storage(f"SELECT o.id FROM elements_element e {join} other o ON o.id = e.id", [], STORAGE)
     sql = f"SELECT right(o.name, 3) FROM other o {join} another a ON a.id = o.id"
     assert with_storage(sql, [], STORAGE) == (sql, [])
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        (
+            "SELECT 1 FROM other o RIGHT JOIN elements_shape s ON s.id = o.id",
+            "elements_shape: write a LEFT JOIN with ON",
+        ),
+        ("SELECT 1 FROM other o NATURAL JOIN elements_shape", "elements_shape: write a LEFT JOIN with ON"),
+        ("SELECT 1 FROM other o JOIN elements_shape s USING (id)", "JOIN s USING: write ON"),
+        ("SELECT 1 FROM (elements_shape s JOIN other o ON o.id = s.id)", "elements_shape: leave out the parentheses"),
+        ('DELETE FROM public."elements_shape"', '"elements_shape": leave out the schema'),
+        ("INSERT INTO elements_shape SELECT * FROM other", "elements_shape: write INSERT INTO table"),
+        ("INSERT INTO elements_shape (id) (SELECT 1)", "elements_shape: write INSERT INTO table"),
+        ("INSERT INTO elements_shape (id) WITH o AS (SELECT 1) SELECT 1 FROM o", "elements_shape: write INSERT INTO"),
+    ],
+)
+def test_a_table_that_would_lack_its_storage_is_refused(sql: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(problem)}"):
+        with_storage(sql, [], STORAGE)
 
 
 def test_only_inside_a_scope(storage: Storage, django_assert_num_queries: Any) -> None:
@@ -148,9 +188,13 @@ def test_the_check_of_all_statements_finds_a_missing_storage(storage: Storage, s
         cursor.execute("SELECT e.id FROM elements_element e")
         cursor.execute("DELETE FROM elements_shape")
         cursor.execute("SELECT e.id FROM elements_element e WHERE e.storage_id = %s", [storage.id])
+        cursor.execute(SECOND_WITHOUT_STORAGE, [storage.id])
+        cursor.execute("SELECT 1 FROM unnest(ARRAY[1]), elements_shape")
         engine().tenant = str(storage.id)
         cursor.execute("SELECT e.id FROM elements_element e JOIN elements_shape s ON s.element_id = e.id")
     assert storage_watch.take() == [
         "elements_element: SELECT e.id FROM elements_element e",
         "elements_shape: DELETE FROM elements_shape",
+        f"elements_element: {SECOND_WITHOUT_STORAGE}",
+        "elements_shape: SELECT 1 FROM unnest(ARRAY[1]), elements_shape",
     ]

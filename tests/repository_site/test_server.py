@@ -112,6 +112,7 @@ def test_an_unavailable_core_is_logged_and_ignored() -> None:
     assert os.sched_getaffinity(0) == before
 
 
+@pytest.mark.long
 def test_threads_of_a_worker_share_one_arena(server: Server) -> None:
     """Each further arena once kept what its threads had freed: 15 of them kept 42 MB (D215)."""
     server.start("demo")
@@ -141,6 +142,7 @@ def further_arenas(pid: int) -> int:
     return found
 
 
+@pytest.mark.long
 def test_requests_do_not_read_the_files_of_the_program(server: Server) -> None:
     """The first read of a worker once computed the digest of the code, which is part of entity tags, in 37 ms."""
     server.start("demo", "--workers", "1")
@@ -198,6 +200,7 @@ def test_the_demo_starts_again_after_kill_9_during_requests(server: Server) -> N
     assert set(answered) == {200}
 
 
+@pytest.mark.long
 def test_a_port_in_use_gives_one_line(server: Server) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from pytest_django import Settings
 
 from repository_site.core.database.base import DatabaseWrapper
-from repository_site.management.commands.serve import MIGRATION_LOCK, _migration_lock
+from repository_site.management.commands.migrate import MIGRATION_LOCK, migration_lock
 from storage.models import StorageCollection
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +31,8 @@ def test_no_statement_keeps_state_in_the_session() -> None:
     for folder in ("repository_site", "storage", "facets", "elements", "release"):
         for path in sorted((settings.PROJECT_DIR / folder).rglob("*.py")):
             found += [f"{path.name}: {each.group()}" for each in OF_SESSIONS.finditer(path.read_text(encoding="utf-8"))]
-    assert found == []
+    # Those who wait for events, and the doctor, have a direct connection of their own (D330).
+    assert set(found) == {"database.py: LISTEN", "waking.py: LISTEN"}
 
 
 @pytest.mark.parametrize(("is_atomic", "cursors"), [(False, 0), (True, 1)])
@@ -72,7 +73,7 @@ def test_the_lock_of_migrations_belongs_to_an_idle_transaction() -> None:
     holders = f"""SELECT array_agg(a.state || ' ' || (a.pid <> pg_backend_pid()) || ' ' || coalesce(a.backend_xmin::text, '-'))
         FROM pg_locks l JOIN pg_stat_activity a USING (pid)
         WHERE l.locktype = 'advisory' AND (l.classid::bigint << 32) + l.objid::bigint = {MIGRATION_LOCK}"""
-    with _migration_lock():
+    with migration_lock():
         assert ask(attempt) is False
         # Without a snapshot, which CREATE INDEX CONCURRENTLY would wait for.
         assert ask(holders) == ["idle in transaction true -"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, cast
 
 import psycopg
@@ -195,6 +195,23 @@ def test_plans_are_forgotten_as_often_as_needed(table: None) -> None:
             assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
         database.forget_plans()
         assert look_up_all(1, 2) == [[(1,)], [(1,), (2,)]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_inner", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_rollback_keeps_prepared_statements_unless_one_has_failed(is_inner: bool, fails: bool) -> None:
+    for _ in range(3):
+        look_up_all(1)
+    known = cast("Any", connection).connection._prepared._names
+    [prepared] = [name for (sql, _), name in known.items() if b"generate_series" in sql]
+    with transaction.atomic() if is_inner else nullcontext():
+        with suppress(DatabaseError), transaction.atomic():
+            look_up_all(1)
+            look_up(FAILS, [int(fails)]) if fails else transaction.set_rollback(True)
+        found = [name for (sql, _), name in known.items() if b"generate_series" in sql]
+        assert found == ([] if fails else [prepared])
+        assert look_up_all(2) == [[(1,), (2,)]]
 
 
 @pytest.mark.django_db

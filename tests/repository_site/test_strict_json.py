@@ -87,6 +87,7 @@ def test_a_long_key_twice_is_shortened_in_the_message() -> None:
     assert len(caught.value.message) < 300
 
 
+@pytest.mark.long
 @given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\u0dD8 19-+eE.tfn', max_size=60).map(str.encode))
 def test_garbage_is_read_or_refused_and_never_anything_else(body: bytes) -> None:
     with suppress(Unreadable):
@@ -100,6 +101,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"))), st.data())
 def test_the_fast_way_reads_the_same_as_the_careful_one(text: str, data: st.DataObject) -> None:
     """Also for JSON with a repeated piece, which may be a key."""

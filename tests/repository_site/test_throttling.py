@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.rest import throttling
 from repository_site.core.rest.throttling import Throttle

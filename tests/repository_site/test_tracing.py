@@ -73,7 +73,7 @@ def test_a_span_in_the_trace_of_the_caller(api: ApiClient, storage: Storage, spa
         assert each.parent.span_id == request.context.span_id
         assert each.attributes is not None
         text = str(each.attributes["db.query.text"])
-        assert "SELECT" in text or "SAVEPOINT" in text or "UPDATE" in text
+        assert "SELECT" in text or "SAVEPOINT" in text or "UPDATE" in text or "SET LOCAL" in text
         for value in (token, str(storage.id), "handbook", "acme"):
             assert value not in text
 

@@ -59,6 +59,7 @@ def test_a_client_that_never_reads_is_disconnected(listening: socket.socket) -> 
         assert problem.value.errno == errno.ETIMEDOUT
 
 
+@pytest.mark.long
 def test_a_client_that_reads_slowly_stays_connected(listening: socket.socket) -> None:
     limit_unread(listening.getsockname()[1], 1)
     client, accepted = connect(listening)
@@ -71,7 +72,7 @@ def test_a_client_that_reads_slowly_stays_connected(listening: socket.socket) ->
             time.sleep(0.05)
         while taken < 20_000_000:
             taken += len(client.recv(65_536))
-        sending.join(10)
+        sending.join(60)
         assert not sending.is_alive()
 
 
@@ -104,14 +105,15 @@ def test_a_period_begins_again_with_each_new_response(listening: socket.socket) 
     client, accepted = connect(listening)
     with client, accepted:
         threading.Thread(target=ignore_errors, args=(accepted.sendall, b"x" * 3_000_000), daemon=True).start()
-        time.sleep(0.1)
         assert readers._since == {}
         readers.seconds = 3600
-        assert (readers.close_slow(), len(readers._since)) == (0, 1)
+        end = time.monotonic() + 60
+        while not readers._since:
+            assert (readers.close_slow(), time.monotonic() < end) == (0, True)
         left = 3_000_000
         while left:
             left -= len(client.recv(65_536))
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while readers._since:
             assert readers.close_slow() == 0
             assert time.monotonic() < end
@@ -128,7 +130,7 @@ def test_the_server_listens_later(monkeypatch: pytest.MonkeyPatch) -> None:
     close_unread_connections(port, 9, 1)
     time.sleep(0.02)
     with socket.create_server(("127.0.0.1", port)) as made:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while limit_of(made) != 9_000:
             assert time.monotonic() < end
             time.sleep(0.001)

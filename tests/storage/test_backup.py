@@ -14,14 +14,29 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import CharField
 from django.utils import timezone
 from psycopg.errors import AdminShutdown, DiskFull
 
+from elements.models import Appearance, ElementChange
+from elements.models.appearance import ONLY
 from repository_site.core.problems import Conflict, Invalid
 from storage.backup.contents import kept_models
+from storage.backup.labels import label_fields
 from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
-from storage.models import ApiToken, Storage, StorageCollection, StorageMembership
+from storage.models import (
+    ApiToken,
+    MailTime,
+    Message,
+    OutgoingMail,
+    Recipient,
+    StaffAccount,
+    Storage,
+    StorageCollection,
+    StorageMembership,
+    Subscription,
+)
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
@@ -29,9 +44,9 @@ from tests.api_client import ApiClient
 from tests.factories import StaffAccountFactory, StorageFactory, token_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
-# Triggers write these tables: new marks with every change, and names with new ids.
-NEVER_THE_SAME = {"elements_contentmark"}
-LEFT_OUT = {"elements_versionname": ["storage_id", "id"]}
+# Triggers write these tables: new marks with every change, words by statement, and names and documents with new ids.
+NEVER_THE_SAME = {"elements_contentmark", "elements_searchposting", "elements_searchword"}
+LEFT_OUT = {"elements_versionname": ["storage_id", "id"], "elements_searchdocument": ["storage_id", "id"]}
 
 
 def rows(storage: Storage) -> dict[str, list[Any]]:
@@ -85,6 +100,13 @@ def test_a_removed_storage_is_restored_completely(
         old_digest=b"\x01" * 32, rotated_on=timezone.now(), old_valid_until=timezone.now() + timedelta(days=7),
         old_last_used_on=timezone.now(), last_used_on=timezone.now(),
     )  # fmt: skip
+    headers = {"authorization": f"Bearer {value}"}
+    link = {"linkType": "ofOverview", "facetName": "processes"}
+    with tenant_scope(handbook):
+        Appearance.objects.create(
+            id=ONLY, titles={"1033": "Manual"}, logo=b"\x00\\picture\n", changed_on=timezone.now()
+        )
+    api.post("/acme/manual/_api/v1/permalinks", link, "application/json", headers=headers)
     tokens = list(ApiToken.objects.filter(storage=handbook).values())
     before, words, others = rows(handbook), described(handbook), rows(other_storage)
     assert sum(map(len, before.values())) > 100
@@ -93,8 +115,8 @@ def test_a_removed_storage_is_restored_completely(
         "rest/facets",
         "rest/facets/processes/views/list/elements",
         "rest/facets/users/views/list/elements",
+        "v1/permalinks",
     )
-    headers = {"authorization": f"Bearer {value}"}
 
     def answers() -> list[Any]:
         return [api.get(f"/acme/manual/_api/{address}", headers=headers).json() for address in asked]
@@ -144,6 +166,82 @@ def test_missing_accounts_and_a_missing_base_are_reported(
         f"The base storage {base} does not exist here; the storage is restored without it.",
         "The account 'anna' does not exist here; it had the roles editor, viewer.",
     ]
+
+
+def test_a_restored_storage_mails_nothing_old(handbook: Storage, tmp_path: Path) -> None:
+    """Accounts are found by name: their numbers may be those of others. What belongs to unknown ones is deleted."""
+    anna, gone = (StaffAccountFactory.create(username=name) for name in ("anna", "gone"))
+    for account in (anna, gone):
+        StorageMembership.objects.create(account=account, storage=handbook, roles=["editor"])
+    now = timezone.now()
+    with tenant_scope(handbook):
+        for key in (f"staff:{anna.pk}", f"staff:{gone.pk}", f"user:{uuid4()}"):
+            recipient = Recipient.objects.create(key=key, preferences={"task": "never"})
+            mail = OutgoingMail.objects.create(recipient=recipient, made_on=now, due_on=now)
+            kept = {"recipient": recipient, "kind": "released", "made_on": now}
+            Message.objects.create(**kept, cause=uuid4(), mail_time=MailTime.NOW, mail=mail)
+            Message.objects.create(**kept, cause=uuid4(), mail_time=MailTime.DAILY)
+            Subscription.objects.create(recipient=recipient, element_id=uuid4(), is_subtree=True, created_on=now)
+    path = tmp_path / "manual.backup"
+    back_up_storage(handbook, path)
+    remove_storage(handbook)
+    StaffAccount.objects.all().delete()
+    # The numbers have changed, and somebody else has the number of anna.
+    StaffAccountFactory.create(pk=anna.pk, username="other")
+    new = StaffAccountFactory.create(username="anna")
+    restored = restore_storage(path).storage
+    with tenant_scope(restored):
+        keys = sorted(Recipient.objects.values_list("key", flat=True))
+        assert [keys[0], keys[1][:5], len(keys)] == [f"staff:{new.pk}", "user:", 2]
+        assert (Message.objects.count(), Subscription.objects.count(), OutgoingMail.objects.count()) == (4, 2, 2)
+        assert not OutgoingMail.objects.filter(failed_on=None).exists()
+        assert not Message.objects.filter(mail=None).exclude(mail_time=MailTime.NEVER).exists()
+
+
+def test_labels_of_accounts_follow_their_names(handbook: Storage, tmp_path: Path) -> None:
+    """Numbers of accounts belong to an installation: elsewhere, a log must not name another person (D357)."""
+    anna, gone = (StaffAccountFactory.create(username=name) for name in ("anna", "gone!"))
+    deleted, now, comment = anna.pk + 1000, timezone.now(), f'"label": "staff:{anna.pk}"'
+    with tenant_scope(handbook):
+        recipient = Recipient.objects.create(key=f"user:{uuid4()}")
+        for label in (f"staff:{anna.pk}", f"staff:{gone.pk}", f"staff:{deleted}", "token:1"):
+            ElementChange.objects.create(
+                element_id=uuid4(), version_id=uuid4(), action=ElementChange.Action.values[0], changed_on=now,
+                caller_label=label, request_id="labels", before={}, after={"name": f"staff:{anna.pk}"},
+            )  # fmt: skip
+            Message.objects.create(
+                recipient=recipient, kind="decided", cause=uuid4(), made_on=now, mail_time=MailTime.NEVER,
+                data={"label": label, "comment": comment},
+            )  # fmt: skip
+    path = tmp_path / "manual.backup"
+    back_up_storage(handbook, path)
+    same = restore_storage(path, ("acme", "copy")).storage
+    remove_storage(handbook)
+    StaffAccount.objects.all().delete()
+    StaffAccountFactory.create(pk=anna.pk, username="other")
+    new = StaffAccountFactory.create(username="anna")
+    expected = [f"staff:{new.pk}", "account:gone_", f"account:{deleted}", "token:1"]
+    for storage, labels in (
+        (same, [f"staff:{anna.pk}", f"staff:{gone.pk}", f"account:{deleted}", "token:1"]),
+        (restore_storage(path).storage, expected),
+    ):
+        with tenant_scope(storage):
+            changes = ElementChange.objects.filter(request_id="labels")
+            assert sorted(each.caller_label for each in changes) == sorted(labels)
+            assert {each.after["name"] for each in changes} == {f"staff:{anna.pk}"}
+            texts = [(each.data["label"], each.data["comment"]) for each in Message.objects.all()]
+            assert sorted(texts) == sorted((each, comment) for each in labels)
+
+
+def test_every_field_with_a_label_is_known() -> None:
+    named = {
+        (model.__name__, field.name)
+        for model in kept_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, CharField) and field.name.endswith(("_label", "_by"))
+    }
+    assert named == {(model.__name__, name) for model in kept_models() for name in label_fields(model)}
+    assert ("Task", "requester_label") in named
 
 
 def test_an_existing_storage_is_never_overwritten(handbook: Storage, backup: Path) -> None:

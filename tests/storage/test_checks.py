@@ -187,6 +187,7 @@ def test_storage_through_must_lead_to_a_storage() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
 def test_parts_of_elements_belong_to_an_existing_storage() -> None:
     """The chain of references ends at the type; none of its keys can be null."""
     with connection.cursor() as cursor:

@@ -38,8 +38,8 @@ COMMANDS = {
         "set_quota",
     ],
     "facets": ["export_template", "update_configuration"],
-    "elements": ["import_storage", "export_storage", "sample_storage"],
-    "release": ["run_lifecycle", "draw_lifecycle"],
+    "elements": ["import_storage", "export_storage"],
+    "release": ["sample_storage", "run_lifecycle", "draw_lifecycle"],
     "repository_site": ["serve", "demo"],
 }
 
@@ -169,6 +169,7 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     ]
 
 
+@pytest.mark.one_node("a command for one server")
 def test_one_server_has_no_nodes(storage: Storage) -> None:
     with pytest.raises(CommandError) as caught:
         run("list_storages", "--nodes")

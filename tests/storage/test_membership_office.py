@@ -123,7 +123,7 @@ def test_the_name_of_an_account_tells_nothing_else_about_it(browser: Client, sto
         assert "anna" in page or "root" in page
         for hidden in ("Annabel", "Mountain", "3\xa0days ago", seen.isoformat(), "Site administrator"):
             assert hidden not in page, (address, hidden)
-    assert "No results found" in browser.get(f"{STAFF}?q=Mountain").content.decode()
+    assert "No entry matches" in browser.get(f"{STAFF}?q=Mountain").content.decode()
     all_of_it = signed_in(root).get(STAFF).content.decode()
     assert all(each in all_of_it for each in ("Annabel Mountain", "3\xa0days ago", "Site administrator"))
 
@@ -170,7 +170,7 @@ def test_the_owner_of_an_account_sees_the_code(browser: Client) -> None:
 def test_memberships_of_another_storage_are_not_found(browser: Client, other_storage: Storage) -> None:
     theirs = membership(other_storage, StaffAccountFactory.create(username="rival"), Role.EDITOR)
     assert f"/{theirs.pk}/change/" not in browser.get(STAFF).content.decode()
-    assert "No results found" in browser.get(f"{STAFF}?q=rival").content.decode()
+    assert "No entry matches" in browser.get(f"{STAFF}?q=rival").content.decode()
     for page in ("change", "dismiss", "delete", "history"):
         assert browser.get(f"{STAFF}{theirs.pk}/{page}/").status_code in (403, 404)
         assert browser.post(f"{STAFF}{theirs.pk}/{page}/", {"roles": ["viewer"]}).status_code in (403, 404)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from repository_site.core.problems import Conflict, Invalid
 from storage.extension import StorageExtension, storage_extensions
-from storage.models import ApiToken, Storage, StorageCollection
+from storage.models import ApiToken, Storage, StorageCollection, StorageRevision
 from storage.provisioning.provision import StorageRequest, provision_storage, remove_storage, tenant_row_counts
 from storage.provisioning.templates import load_template, template_names
 from storage.tenancy.scope import tenant_scope
@@ -166,8 +166,12 @@ def test_removing_deletes_the_rows_of_the_storage_only(storage: Storage, other_s
     assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= tenant_row_counts(storage).items()
     gone = storage.id
     remove_storage(storage)
-    with tenant_scope(gone):
-        assert (Shelf.objects.count(), Book.objects.count()) == (0, 0)
+    assert not StorageRevision.objects.filter(pk=gone).exists()
+    # A storage with the same id would see what is left.
+    with transaction.atomic():
+        with tenant_scope(Storage.objects.create(id=gone, collection=other_storage.collection, key="again")):
+            assert (Shelf.objects.count(), Book.objects.count()) == (0, 0)
+        transaction.set_rollback(True)
     assert list(Storage.objects.all()) == [other_storage]
     assert list(StorageCollection.objects.all()) == [other_storage.collection]
     assert [token.storage_id for token in ApiToken.objects.all()] == [other_storage.id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,12 @@ from storage.models import Storage, StorageGrowth, StorageSize
 from storage.provisioning.provision import set_quota
 from storage.provisioning.sizes import measure_storage
 from storage.quotas import read_use
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
+from tests.conftest import StorageMaker
 from tests.elements.limited_desk import SYSTEMS, LimitedDesk, problems_in, system
 from tests.factories import StaffAccountFactory, StorageFactory
+from tests.filled_storages import NOTHING
 
 pytestmark = pytest.mark.django_db
 FULL = "delete elements, or ask for a larger quota"
@@ -33,10 +37,20 @@ DOCUMENT = {
 }
 
 
+@pytest.fixture(scope="module")
+def limited(filled_storage: StorageMaker) -> Iterator[Storage]:
+    fields = {"key": "limited", "template": "standard"}
+    with (
+        filled_storage(NOTHING, collection="rival", **fields),
+        filled_storage(NOTHING, collection="acme", **fields) as storage,
+    ):
+        yield storage
+
+
 @pytest.fixture
-def desk(api: ApiClient, db: None) -> LimitedDesk:
-    storage = StorageFactory.create(collection="acme", key="limited", template="standard", quota_elements=3)
-    StorageFactory.create(collection="rival", key="limited", template="standard")
+def desk(limited: Storage, api: ApiClient, db: None) -> LimitedDesk:
+    storage = Storage.objects.select_related("collection").get(pk=limited.pk)
+    set_quota(storage, {"elements": 3})
     return LimitedDesk(storage, api)
 
 
@@ -111,6 +125,46 @@ def test_bytes_files_and_history(desk: LimitedDesk) -> None:
     assert use(desk)["files"] == 0
 
 
+def test_kept_answers_count_until_they_expire(desk: LimitedDesk) -> None:
+    set_quota(desk.storage, {"elements": 100})
+
+    def grown(key: str) -> tuple[int, int]:
+        """Return how many bytes a request adds beside its content, and the size of its response."""
+        before = use(desk)["bytes"], sum(_contents(desk))
+        body = json.dumps({"elements": [system("A")]})
+        headers = {"Idempotency-Key": key} if key else {}
+        response = desk.api.post(SYSTEMS, body, content_type="application/json", token=desk.token, headers=headers)
+        assert response.status_code == 200
+        return use(desk)["bytes"] - before[0] - (sum(_contents(desk)) - before[1]), len(response.content)
+
+    assert grown("")[0] == 0
+    added, size = grown("k-1")
+    assert added == size
+    # The same response again.
+    assert grown("k-1") == (0, size)
+    measure_storage(desk.storage)
+    desk.execute("UPDATE storage_answeredrequest SET created_on = '2000-01-01'")
+    added, size = grown("k-2")
+    assert size // 2 < size - added < size + 10
+    # Nothing is noted for a storage without a quota. The triggers still count in the transaction of this test.
+    set_quota(desk.storage, {"elements": None})
+    assert grown("k-3")[0] == 0
+
+
+def _contents(desk: LimitedDesk) -> list[int]:
+    """Return the bytes of attributes, history and events, as triggers count them."""
+    with tenant_scope(desk.storage), connection.cursor() as cursor:
+        cursor.execute("SELECT sum(octet_length(attributes::text)) FROM elements_elementversion")
+        attributes = cursor.fetchone()
+        cursor.execute(
+            "SELECT coalesce(sum(octet_length(before::text) + octet_length(after::text)), 0)"
+            " FROM elements_elementchange"
+        )
+        history = cursor.fetchone()
+        cursor.execute("SELECT coalesce(sum(200 + octet_length(data::text)), 0) FROM storage_event")
+        return [int(each[0]) for each in (attributes, history, cursor.fetchone())]
+
+
 def test_without_a_quota_nothing_is_noted(desk: LimitedDesk) -> None:
     set_quota(desk.storage, {"elements": None})
     StorageGrowth.objects.all().delete()
@@ -165,6 +219,7 @@ def test_site_office(desk: LimitedDesk) -> None:
     assert "0 of 3" in page
     form: dict[str, Any] = {
         "title": "Limited", "description": "", "is_valid": "on", "anonymous_access": "none", "stuck_after_days": "14",
+        "event_days": "90",
         "quota_elements": "", "quota_bytes": "2000000", "quota_files": "", "quota_history": "",
     }  # fmt: skip
     assert client.post(address, form).status_code == 302

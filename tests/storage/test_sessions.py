@@ -35,7 +35,7 @@ def signed_in(**options: Any) -> Client:
     client = Client(**options)
     client.get(f"{OFFICE}login/", secure=True)
     done = client.post(f"{OFFICE}login/", {"username": "jo", "password": PASSWORD, "next": OFFICE}, secure=True)
-    assert (done.status_code, done["Location"]) == (302, OFFICE)
+    assert (done.status_code, done["Location"]) == (302, f"{OFFICE}my-work/")
     return client
 
 

@@ -61,10 +61,10 @@ def told(response: Any) -> tuple[int, list[str], str | None]:
 def test_five_failures_block_known_and_unknown_names(jo: StaffAccount, name: str) -> None:
     for _attempt in range(5):
         response = sign_in(name)
-        assert (response.status_code, response.context["form"].non_field_errors()) == (200, WRONG)
+        assert (response.status_code, response.context_data["form"].non_field_errors()) == (200, WRONG)
     response = sign_in(name, PASSWORD)
     assert response.status_code == 429
-    assert response.context["form"].non_field_errors() == [WAIT]
+    assert response.context_data["form"].non_field_errors() == [WAIT]
     assert WAIT in response.content.decode()
     assert 890 <= int(response["Retry-After"]) <= 900
     assert "_auth_user_id" not in response.client.session
@@ -80,9 +80,9 @@ def test_the_password_form_counts_as_well(jo: StaffAccount, office: str) -> None
         given = {"old_password": old, "new_password1": new, "new_password2": new}
         return browser.post(f"{office}password_change/", given, follow=True, REMOTE_ADDR="192.0.2.1")
 
-    assert change("").context["form"].has_error("old_password", "required")
+    assert change("").context_data["form"].has_error("old_password", "required")
     for _attempt in range(5):
-        assert change("wrong").context["form"].has_error("old_password", "password_incorrect")
+        assert change("wrong").context_data["form"].has_error("old_password", "password_incorrect")
     blocked = change(PASSWORD)
     assert (blocked.status_code, WAIT in blocked.content.decode()) == (429, True)
     assert 890 <= int(blocked["Retry-After"]) <= 900
@@ -100,7 +100,7 @@ def test_the_page_speaks_german(jo: StaffAccount) -> None:
     for _attempt in range(5):
         sign_in()
     page = sign_in(**{"Accept-Language": "de"})
-    assert page.context["form"].non_field_errors() == [
+    assert page.context_data["form"].non_field_errors() == [
         "Die Anmeldung ist von Ihrer Adresse aus zu oft fehlgeschlagen. Versuchen Sie es in 15 Minuten wieder, oder"
         " bitten Sie einen Systemadministrator, die Sperre aufzuheben."
     ]

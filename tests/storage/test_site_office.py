@@ -45,7 +45,13 @@ def template_file(document: Any) -> SimpleUploadedFile:
 
 
 def request(**given: Any) -> dict[str, Any]:
-    usual = {"new_collection": "acme", "key": "manual", "anonymous": "none", "stuck_after_days": "14"}
+    usual = {
+        "new_collection": "acme",
+        "key": "manual",
+        "anonymous": "none",
+        "stuck_after_days": "14",
+        "event_days": "90",
+    }
     return {**usual, "template_file": template_file(PLAIN), **given}
 
 
@@ -63,11 +69,13 @@ def test_a_storage_is_provisioned_as_asked_for(browser: Client) -> None:
         time_zone="Europe/Zurich",
         anonymous="read",
         stuck_after_days="7",
+        event_days="30",
     )
     response = browser.post(f"{SITE}storage/add/", given)
     storage = Storage.objects.get()
     assert response["Location"] == f"{SITE}storage/{storage.pk}/change/"
     cultures = storage.culture_set()
+    assert storage.event_days == 30
     assert (str(storage), storage.title, storage.description, storage.template) == (
         "acme/manual", "Manual", "Of the house.", "plain",
     )  # fmt: skip
@@ -99,12 +107,13 @@ def test_an_installed_template_is_chosen_by_name(browser: Client) -> None:
     ("given", "told"),
     [
         (
-            {"new_collection": "a b", "key": "admin", "stuck_after_days": "0"},
+            {"new_collection": "a b", "key": "admin", "stuck_after_days": "0", "event_days": "4000"},
             [
                 "&#x27;a b&#x27; is not a valid id; use up to 63 letters, digits, dots, hyphens and underscores,"
                 " starting with a letter or digit",
                 "&#x27;admin&#x27; is reserved",
                 "Expected 1 to 3650 days, not 0",
+                "Expected 1 to 3650 days, not 4000",
             ],
         ),
         ({"new_collection": ""}, ["Choose a collection or enter the id of a new one, not both."]),
@@ -201,10 +210,11 @@ def test_several_are_measured_at_once(browser: Client, storage: Storage, other_s
 def test_editable_settings_of_a_storage(browser: Client, storage: Storage) -> None:
     given = {
         "title": "New", "description": "Words", "anonymous_access": "read", "stuck_after_days": "3", "key": "other",
-        "region": "FR", "time_zone": "UTC", "template": "x",
+        "event_days": "60", "region": "FR", "time_zone": "UTC", "template": "x",
     }  # fmt: skip
     browser.post(f"{SITE}storage/{storage.pk}/change/", given)
     after = Storage.objects.get(pk=storage.pk)
+    assert after.event_days == 60
     assert (after.title, after.description, after.anonymous_access, after.stuck_after_days, after.is_valid) == (
         "New", "Words", "read", 3, False,
     )  # fmt: skip
@@ -242,7 +252,7 @@ def test_a_token_of_an_administrative_context_is_shown_once_and_works(
     for place, path in (("", "/_sysadmin/_admin"), (str(storage.collection_id), "/acme/_admin")):
         given = {"name": f"Ops {path}", "place": place, "ticket": ticket(browser.get(address).content.decode())}
         response = browser.post(address, given)
-        found = re.search(r'id="copy-token-value"[^>]*>([^<]+)<', response.content.decode())
+        found = re.search(r'id="copy-secret"[^>]*>([^<]+)<', response.content.decode())
         assert found
         assert "no-store" in response["Cache-Control"]
         assert f"http://testserver{path}/_api/rest/info" in response.content.decode()
@@ -279,6 +289,37 @@ def membership_form(*rows: dict[str, Any], initial: int = 0) -> dict[str, Any]:
     for number, row in enumerate(rows):
         found |= {f"memberships-{number}-{name}": value for name, value in row.items()}
     return found
+
+
+def test_an_account_shows_only_whether_a_password_is_set(browser: Client) -> None:
+    account = StaffAccountFactory.create(username="anna", password="a rather good one")
+    address = f"{SITE}staffaccount/{account.pk}/change/"
+    page = browser.get(address).content.decode()
+    assert ("A password is set." in page, "pbkdf2" in page, "iterations" in page) == (True, False, False)
+    account.set_unusable_password()
+    account.save()
+    assert "No password is set." in browser.get(address).content.decode()
+    added = browser.get(f"{SITE}staffaccount/add/").content.decode()
+    assert ("nobody can sign in with this account" in added, "LDAP" in added) == (True, False)
+
+
+def test_titles_lead_from_the_page_to_the_installation(browser: Client) -> None:
+    account = StaffAccountFactory.create(username="anna")
+
+    def title(path: str) -> str:
+        found = re.search("<title>(.*?)</title>", browser.get(f"{SITE}{path}").content.decode(), re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+    assert title("staffaccount/") == "Staff accounts | Content repository"
+    assert (
+        title(f"staffaccount/{account.pk}/change/")
+        == "anna | Change staff account | Staff accounts | Content repository"
+    )
+
+
+def test_an_empty_list_tells_the_reason(browser: Client) -> None:
+    assert "No entry matches" in browser.get(f"{SITE}staffaccount/?q=nobody").content.decode()
+    assert "This list is empty." in browser.get(f"{SITE}failedsignin/").content.decode()
 
 
 def test_an_account_is_created_and_added_to_storages(browser: Client, storage: Storage) -> None:
@@ -334,7 +375,7 @@ def test_two_administrators_cannot_lock_each_other_out() -> None:
 
     def demote(place: int) -> int:
         other = pair[1 - place]
-        barrier.wait(10)
+        barrier.wait(60)
         try:
             given = {"username": other.username, "is_active": "on", **membership_form()}
             return browsers[place].post(f"{SITE}staffaccount/{other.pk}/change/", given).status_code

@@ -77,7 +77,7 @@ def test_a_failure_does_not_stop_the_other_measurements(storage: Storage, other_
             raise RuntimeError("disk\nfull")
         return measure_storage(each)
 
-    path = "storage.provisioning.sizes.measure_storage"
+    path = "storage.housekeeping.measure_storage"
     with mock.patch(path, side_effect=measure), pytest.raises(CommandError, match="1 of 2 storages failed"):
         run()
     assert [size.storage for size in StorageSize.objects.all()] == [other_storage]

@@ -31,7 +31,7 @@ def test_anonymous_visitors_sign_in_and_return(storage: Storage) -> None:
     StaffAccountFactory.create(username="anna", is_superuser=True)
     client = Client()
     form = {"username": "anna", "password": "a good password", "next": OFFICE}
-    assert client.post(f"{OFFICE}login/", form)["Location"] == OFFICE
+    assert client.post(f"{OFFICE}login/", form)["Location"] == f"{OFFICE}my-work/"
     assert client.get(OFFICE).status_code == 200
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.rest.throttling import Throttle
 from storage.api import throttling
 from storage.models import Storage

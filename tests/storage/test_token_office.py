@@ -35,7 +35,7 @@ def form(browser: Client, **given: Any) -> dict[str, Any]:
 
 
 def value_in(page: str) -> str:
-    found = re.search(r'id="copy-token-value"[^>]*>([^<]+)<', page)
+    found = re.search(r'id="copy-secret"[^>]*>([^<]+)<', page)
     assert found
     return html.unescape(found[1])
 
@@ -69,7 +69,7 @@ def test_sending_the_form_again_issues_and_shows_nothing(browser: Client) -> Non
 def test_nobody_chooses_the_id_of_a_token(browser: Client, storage: Storage) -> None:
     for made_up in ("", str(storage.pk), signing.dumps(str(storage.pk), salt="another")):
         page = browser.post(ADD, form(browser, ticket=made_up)).content.decode()
-        assert 'id="copy-token-value"' not in page
+        assert 'id="copy-secret"' not in page
     assert not ApiToken.objects.exists()
 
 

@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.problems import Conflict, Invalid, Unauthenticated
 from repository_site.core.rest.throttling import Throttle
 from storage.access.rotation import end_old_value, rotate_token

@@ -193,6 +193,6 @@ def test_a_worker_writes_its_counts_when_it_ends() -> None:
 
     process = processes.Process(target=work)
     process.start()
-    process.join(20)
+    process.join(60)
     assert process.exitcode == 0
     assert not channel.empty()

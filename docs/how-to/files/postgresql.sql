@@ -3,6 +3,8 @@
 -- It stops if a role or the database already exists, and changes neither.
 \set ON_ERROR_STOP on
 CREATE ROLE repository LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;
+-- Statements of the service are short: to compile one would take longer than to run it.
+ALTER ROLE repository SET jit = off;
 -- For pg_dump only: this role can read all tenants at once. Never give it to the service.
 CREATE ROLE repository_backup LOGIN BYPASSRLS NOSUPERUSER;
 GRANT pg_read_all_data TO repository_backup;

@@ -155,8 +155,19 @@ def _marked(
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
+    """`is_hidden` says that values differ whose texts are the same, such as markup with another format."""
+
     label: str
     difference: TextDifference | ListDifference
+    is_hidden: bool = False
+
+    @property
+    def differs(self) -> bool:
+        return self.is_hidden or self.difference.differs
+
+    @property
+    def mark(self) -> Mark:
+        return Mark.CHANGED if self.is_hidden else self.difference.mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +179,8 @@ class Drawn:
     type: str
     before: frozenset[str] = frozenset()
     """Keys of the preceding shapes."""
+    around: tuple[str, str] = ("", "")
+    """Keys of the container and of the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +191,8 @@ class ShapeDifference:
     is_renamed: bool = False
     is_rewired: bool = False
     """The preceding shapes have changed."""
+    is_moved: bool = False
+    """The container or the host has changed."""
 
 
 def compare_diagrams(old: Sequence[Drawn], new: Sequence[Drawn]) -> list[ShapeDifference]:
@@ -189,6 +204,7 @@ def compare_diagrams(old: Sequence[Drawn], new: Sequence[Drawn]) -> list[ShapeDi
             found.append(ShapeDifference(Mark.ADDED, None, shape))
             continue
         is_renamed, is_rewired = earlier.name != shape.name, earlier.before != shape.before
-        mark = Mark.CHANGED if is_renamed or is_rewired else Mark.SAME
-        found.append(ShapeDifference(mark, earlier, shape, is_renamed, is_rewired))
+        is_moved = earlier.around != shape.around
+        mark = Mark.CHANGED if is_renamed or is_rewired or is_moved else Mark.SAME
+        found.append(ShapeDifference(mark, earlier, shape, is_renamed, is_rewired, is_moved))
     return found + [ShapeDifference(Mark.REMOVED, each, None) for each in known.values()]

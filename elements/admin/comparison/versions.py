@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,25 +21,26 @@ from elements.admin.comparison.differences import (
     compare_lists,
     compare_texts,
 )
+from elements.admin.comparison.pictures import ComparedShape, compared_drawing, draw_comparison
 from elements.admin.labels import OfficeLabels, element_address
 from elements.admin.panels import ElementPage, Panel
+from elements.presentation.diagrams import DiagramPicture, file_name
 from elements.presentation.labels import Badge, Named, version_number
+from elements.presentation.stereotypes import read_stereotypes
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.rows import (
-    VersionRow,
-    read_identities,
-    read_predecessors,
-    read_references,
-    read_shapes,
-    read_versions,
-)
+from elements.reading.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
+from elements.reading.names import chosen_name
+from elements.reading.pictures import is_map, name_of
+from elements.reading.rows import Identity, VersionRow, read_identities, read_references, read_versions
 from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
+from repository_site.core.database.statements import Inquiry
 from repository_site.core.matching import Effort
 from repository_site.core.problems import NotFound
+from storage.localisation.culture_names import language_tag
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.pages import Fragment
 
@@ -63,10 +65,11 @@ class VersionComparison:
     texts: list[ComparedRow]
     lists: list[ComparedRow]
     shapes: list[ShapeDifference]
+    picture: DiagramPicture | None = None
 
     @property
     def is_same(self) -> bool:
-        return not (self.texts or self.lists or self.shapes)
+        return not (self.texts or self.lists or self.shapes or self.picture)
 
 
 def versions_panel(page: ElementPage) -> Fragment:
@@ -94,7 +97,7 @@ def _known(page: ElementPage, row: VersionRow, people: Mapping[str, Named]) -> K
         labels.moment(row.changed_on),
         people.get(row.changed_by or ""),
         labels.moment(row.released_on),
-        labels.moment(row.valid_until),
+        labels.end(row.valid_until),
         element_address(row.element, version=row.version),
         row.version == page.row.version,
     )
@@ -117,32 +120,34 @@ def read_comparison(page: ElementPage, old: KnownVersion, new: KnownVersion) -> 
         raise NotFound(_("One of these versions has just been deleted."))
     pair = rows[old.id], rows[new.id]
     lists_and_shapes = _read_lists_and_shapes(page, *pair)
+    stereotypes = read_stereotypes(page.labels, [each.stereotype for each in pair])
 
     @cache
     def compare() -> VersionComparison:
-        texts = [each for each in _texts(page, *pair) if each.difference.differs]
+        texts = [each for each in _texts(page, *pair, stereotypes) if each.differs]
         return VersionComparison(old, new, texts, *lists_and_shapes())
 
     return compare
 
 
-def _texts(page: ElementPage, old: VersionRow, new: VersionRow) -> Iterator[ComparedRow]:
+def _texts(
+    page: ElementPage, old: VersionRow, new: VersionRow, stereotypes: Mapping[str, str]
+) -> Iterator[ComparedRow]:
     labels, effort = page.labels, Effort(settings.COMPARISON_EFFORT)
     for label, texts in (
-        (_("Stereotype"), (old.stereotype, new.stereotype)),
+        (_("Stereotype"), (stereotypes.get(old.stereotype, ""), stereotypes.get(new.stereotype, ""))),
         (_("Valid from"), (labels.moment(old.valid_from), labels.moment(new.valid_from))),
-        (_("Valid until"), (labels.moment(old.valid_until), labels.moment(new.valid_until))),
+        (_("Valid until"), (labels.end(old.valid_until), labels.end(new.valid_until))),
     ):
         yield ComparedRow(label, compare_texts(*texts, effort))
     before, after = read_exactly(old.attributes), read_exactly(new.attributes)
     for property in page.type.properties:
         if property.attribute is not None and property.key not in DERIVED:
             for label, lcid in _cultures(labels, property):
-                first, second = (
-                    plain_value(labels, property.attribute, values.get(property.key, {}).get(lcid))
-                    for values in (before, after)
-                )
-                yield ComparedRow(label, compare_texts(first, second, effort))
+                pair = [values.get(property.key, {}).get(lcid) for values in (before, after)]
+                first, second = (plain_value(labels, property.attribute, each) for each in pair)
+                is_hidden = first == second and pair[0] != pair[1]
+                yield ComparedRow(label, compare_texts(first, second, effort), is_hidden)
 
 
 def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, str]]:
@@ -154,11 +159,23 @@ def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, s
             yield f"{label} ({culture.name})", str(culture.lcid)
 
 
+@dataclass(frozen=True, slots=True)
+class _Diagram:
+    """The visible diagram of one version, with keys that are the same in both versions (D11)."""
+
+    drawn: Sequence[Drawn]
+    shapes: Mapping[str, ComparedShape]
+    flows: Mapping[tuple[str, str], str]
+
+
 def _read_lists_and_shapes(
     page: ElementPage, old: VersionRow, new: VersionRow
-) -> Callable[[], tuple[list[ComparedRow], list[ShapeDifference]]]:
-    versions = [old.version, new.version]
-    held, shapes = read_references(versions, None), read_shapes(versions)
+) -> Callable[[], tuple[list[ComparedRow], list[ShapeDifference], DiagramPicture | None]]:
+    inquiry = Inquiry()
+    asked = {row.version: inquiry.add(drawn_shapes_of(row.version)) for row in (old, new)}
+    inquiry.ask()
+    shapes = {version: found() for version, found in asked.items()}
+    held = read_references(list(shapes), None)
     targets = {each for contexts in held.values() for found in contexts.values() for each in found}
     targets |= {shape.element for found in shapes.values() for shape in found}
     identities = read_identities(page.labels.reader.audience, targets)
@@ -168,38 +185,67 @@ def _read_lists_and_shapes(
         found = held.get(row.version, {}).get(context, ())
         return [Item(identities[each].creation, named[each].name) for each in found if each in named]
 
-    flows = read_predecessors([shape.shape for found in shapes.values() for shape in found])
+    flows: dict[str, list[DrawnFlow]] = {}
+    for flow in read_flows([shape.shape for found in shapes.values() for shape in found]):
+        flows.setdefault(flow.shape, []).append(flow)
 
-    def drawn(row: VersionRow) -> list[Drawn]:
-        keys: dict[str, str] = {}
-        seen: dict[str, int] = {}
-        for shape in shapes.get(row.version, ()):
-            if shape.element in named:
-                creation = identities[shape.element].creation
-                seen[creation] = seen.get(creation, 0) + 1
-                # A number distinguishes shapes that show the same element.
-                keys[shape.shape] = f"{creation} {seen[creation]}"
-        return [
-            Drawn(
-                keys[shape.shape],
-                named[shape.element].name,
-                named[shape.element].type_name,
-                frozenset(keys[each] for each in flows.get(shape.shape, ()) if each in keys),
-            )
-            for shape in shapes.get(row.version, ())
-            if shape.shape in keys
-        ]
-
-    def compare() -> tuple[list[ComparedRow], list[ShapeDifference]]:
+    def compare() -> tuple[list[ComparedRow], list[ShapeDifference], DiagramPicture | None]:
         lists = [
             ComparedRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
             for each in page.type.properties
             if each.related and each.key not in SERVER_CONTEXTS
         ]
-        shapes = [each for each in compare_diagrams(drawn(old), drawn(new)) if each.mark is not Mark.SAME]
-        return [each for each in lists if each.difference.differs], shapes
+        before, after = (_diagram(page, shapes[row.version], flows, identities, named) for row in (old, new))
+        found = compare_diagrams(before.drawn, after.drawn)
+        changed = [each for each in found if each.mark is not Mark.SAME]
+        is_same = not changed and before.flows == after.flows
+        picture = None if is_same else _picture(page, found, before, after)
+        return [each for each in lists if each.difference.differs], changed, picture
 
     return compare
+
+
+def _diagram(
+    page: ElementPage,
+    shapes: Sequence[DrawnShape],
+    flows: Mapping[str, Sequence[DrawnFlow]],
+    identities: Mapping[str, Identity],
+    named: Mapping[str, Named],
+) -> _Diagram:
+    keys: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    visible = [shape for shape in shapes if shape.element in named]
+    for shape in visible:
+        creation = identities[shape.element].creation
+        seen[creation] += 1
+        # A number distinguishes shapes that show the same element.
+        keys[shape.shape] = f"{creation}-{seen[creation]}"
+    drawn, found, labels = [], {}, {}
+    cultures = page.labels.configuration.cultures
+    for shape in visible:
+        key, target = keys[shape.shape], named[shape.element]
+        container, host = (keys.get(each or "", "") for each in (shape.container, shape.host))
+        before = [flow for flow in flows.get(shape.shape, ()) if flow.predecessor in keys]
+        predecessors = frozenset(keys[flow.predecessor] for flow in before)
+        drawn.append(Drawn(key, target.name, target.type_name, predecessors, (container, host)))
+        found[key] = ComparedShape(key, target, container, host)
+        for flow in before:
+            labels[keys[flow.predecessor], key] = chosen_name(flow.label, page.labels.lcid, cultures)
+    return _Diagram(drawn, found, labels)
+
+
+def _picture(
+    page: ElementPage, differences: Sequence[ShapeDifference], before: _Diagram, after: _Diagram
+) -> DiagramPicture:
+    labels = page.labels
+    drawing = compared_drawing(
+        differences, before.shapes, after.shapes, (before.flows, after.flows), is_map(labels.reader, page.row)
+    )
+    title = name_of(labels.reader, page.row, labels.lcid)
+    language = language_tag(labels.lcid)
+    return DiagramPicture(
+        cache(lambda: draw_comparison(drawing, title, labels.lcid, language)), file_name(f"{title} {_('changes')}")
+    )
 
 
 PANEL = Panel("versions", gettext_lazy("Versions"), versions_panel, lambda page: page.type.is_versioned, order=50)

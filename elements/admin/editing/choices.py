@@ -9,11 +9,12 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.admin.searching import BY_NAME, listed_elements, search, take
+from elements.admin.searching import BY_NAME, listed_elements, search
 from elements.presentation.labels import Named
 from elements.related_contexts import accepts
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import NotFound
+from repository_site.core.wording import clean_text
 from storage.back_office import storage_office
 
 PAGE_SIZE = 20
@@ -21,14 +22,19 @@ MAX_PAGE = 1_000
 
 
 def choices_view(request: HttpRequest) -> HttpResponseBase:
-    """Return one page of elements by name, as select2 expects it."""
+    """Return one page of elements, by relevance or without a text by name, as select2 expects it."""
     labels = labels_of(request)
     types = _types(labels, request)
     number = request.GET.get("page", "1")
     page = min(int(number), MAX_PAGE) if number.isascii() and number.isdecimal() and len(number) < 10 else 1
-    elements = listed_elements().filter(type_id__in=types).order_by(*BY_NAME)
-    parts = search(elements, request.GET.get("term", ""))
-    ids = [str(each) for each in take(parts, (max(page, 1) - 1) * PAGE_SIZE, PAGE_SIZE + 1)]
+    elements = listed_elements(labels.reader.audience).filter(type_id__in=types).order_by(*BY_NAME)
+    start = (max(page, 1) - 1) * PAGE_SIZE
+    wanted = slice(start, start + PAGE_SIZE + 1)
+    if text := clean_text(request.GET.get("term", "")):
+        found_ids = search(labels.reader, elements, text, list(map(str, types)), is_sorted=False).ids[wanted]
+    else:
+        found_ids = list(elements.values_list("id", flat=True)[wanted])
+    ids = list(map(str, found_ids))
     named = labels.elements(ids[:PAGE_SIZE])
     found = [_choice(named[each]) for each in ids[:PAGE_SIZE] if each in named]
     return JsonResponse({"results": found, "pagination": {"more": len(ids) > PAGE_SIZE}})

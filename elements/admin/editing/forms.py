@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from elements.admin.editing.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
 from elements.admin.editing.typed import NoJson, Typed, read_typed, same_typed, typed_value
 from elements.admin.labels import OfficeLabels
+from elements.admin.linking import titled_text
 from elements.presentation.labels import Named
-from elements.presentation.values import plain_value
+from elements.presentation.values import is_no_end, plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.findings import Findings
@@ -172,15 +173,15 @@ class ElementForm:
     def take(self, problem: Problem, findings: FormFindings) -> None:
         """Show each problem at its field; other problems are shown above the form."""
         if not findings.noted:
-            self.problems += problem.details
+            self.problems += [titled_text(self.labels, each) for each in problem.details]
         for place, text in findings.noted:
             about = ABOUT.fullmatch(place)
             field = self._field(about["key"], about["part"] or "") if about else None
             if field is None:
                 where = place.removeprefix(PLACE).lstrip(": ")
-                self.problems.append(_sentence(f"{where}: {text}" if where else text))
+                self.problems.append(titled_text(self.labels, _sentence(f"{where}: {text}" if where else text)))
             else:
-                self.add_error(field, _sentence(text))
+                self.add_error(field, titled_text(self.labels, _sentence(text)))
         self.problems = list(dict.fromkeys(self.problems))
 
     def _field(self, key: str, part: str) -> Field | None:
@@ -220,7 +221,7 @@ def _stored_values(
             value = attributes.get(field.key, {}).get(field.culture)
             if field.key in VALIDITY and row is not None:
                 moment = getattr(row, VALIDITY[field.key])
-                value = wire_datetime(moment, labels.reader.zone) if moment else None
+                value = None if is_no_end(moment) else wire_datetime(moment, labels.reader.zone)
             return typed_value(field.attribute.data_type, value)
         if field.key == STEREOTYPE:
             return row.stereotype if row else ""

@@ -66,6 +66,7 @@ class UserList(ChangeList):
         for user in users:
             mine = [named[str(group)].name for group in groups.get(user.pk, ()) if str(group) in named]
             user.shown_name = labels.own(user.newest.attributes)
+            user.is_inactive = administers(request) and grant_of(user.newest.attributes).is_inactive
             user.groups, user.tokens, user.account = mine, tokens.get(user.pk, 0), accounts.get(user.pk, "")
         self.result_list = users
 
@@ -242,7 +243,7 @@ class UserAdmin(PeopleAdmin):
         "make": gettext_lazy("Create user"),
         "made": gettext_lazy("The user was created."),
     }
-    list_display = ("name", "person", "role_list", "group_list", "last_login")
+    list_display = ("name", "person", "role_list", "group_list", "last_login", "tokens", "account")
     list_filter = (RoleFilter, ActivityFilter, GroupFilter)
     search_fields = (
         SORT_NAME,
@@ -255,12 +256,15 @@ class UserAdmin(PeopleAdmin):
         return UserList
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Only administrators see tokens and accounts of users."""
-        return (*self.list_display, *(("tokens", "account") if administers(request) else ()))
+        """Only administrators see roles, sign-ins, tokens and accounts of users (D398)."""
+        return self.list_display if administers(request) else ("name", "person", "group_list")
+
+    def get_list_filter(self, request: HttpRequest) -> tuple[Any, ...]:
+        return self.list_filter if administers(request) else (GroupFilter,)
 
     @admin.display(description=gettext_lazy("name"), ordering="newest__sort_name")
     def name(self, user: Any) -> SafeString:
-        mark = badge(_("Inactive"), "danger") if grant_of(user.newest.attributes).is_inactive else ""
+        mark = badge(_("Inactive"), "danger") if user.is_inactive else ""
         return format_html("{} {}", user.shown_name, mark)
 
     @admin.display(description=gettext_lazy("person"))

@@ -46,9 +46,7 @@ class Addresses:
         return _once(self._pages, type.key, lambda: self._page_prefixes(type))
 
     def detail_view(self, type: ElementType) -> CompiledView:
-        views = self.configuration.facet(type.facet).views
-        candidates = [*(views[name] for name in (DETAIL,) if name in views), *views.values()]
-        return next((view for view in candidates if type.key in view.types), candidates[0])
+        return detail_view_of(self.configuration, type)
 
     def _page_prefixes(self, type: ElementType) -> dict[str, str]:
         cultures = sorted(self.configuration.cultures.data)
@@ -65,3 +63,10 @@ def _once(known: dict[str, T], key: str, make: Callable[[], T]) -> T:
     if key not in known:
         known[key] = make()
     return known[key]
+
+
+def detail_view_of(configuration: Configuration, type: ElementType) -> CompiledView:
+    """Return the view that shows elements of a type in detail."""
+    views = configuration.facet(type.facet).views
+    candidates = [*(views[name] for name in (DETAIL,) if name in views), *views.values()]
+    return next((view for view in candidates if type.key in view.types), candidates[0])

@@ -55,6 +55,16 @@ class Reader:
     storage_address: str
     state: str = ""
     """State of the content, if known; lets other requests use what this one reads."""
+    others: Configuration | None = None
+    """Configuration of the targets of references, if `configuration` is for one element only (D399)."""
+
+    @property
+    def nested(self) -> Configuration:
+        return self.others or self.configuration
+
+    def hides_changes(self, type: str) -> bool:
+        """Return whether the reader must not notice changes of elements of a type (D398)."""
+        return not self.audience.sees_drafts and type in self.configuration.partial
 
     @cached_property
     def identities(self) -> Identities:
@@ -235,10 +245,9 @@ class Assembler:
         return found
 
     def related(self, row: VersionRow, gathered: Gathered) -> Wire:
-        contexts = self.contexts_of(row)
         if not self.wanted.expand:
-            return self.writer.related(row, contexts, gathered.links, self._texts)
-        return self.references(gathered.links.related(row, contexts), gathered.expansions)
+            return self.writer.related(row, self.projection.types[row.type], gathered.links, self._texts)
+        return self.references(gathered.links.related(row, self.contexts_of(row)), gathered.expansions)
 
     def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
         found: Wire = {}
@@ -293,7 +302,7 @@ def expand(
 ) -> Expansions:
     """Return the related maps of targets, which are given with the number of references to each. Their references have
     no address; in operation 8 they have attributes instead."""
-    whole = whole_projection(reader.configuration)
+    whole = whole_projection(reader.nested)
     found = rows.read_versions(sorted(versions), with_attributes=False)
     links = read_links(reader.identities, list(found.values()), whole, most)
     related = {version: links.related(row, whole.types[row.type].contexts) for version, row in found.items()}

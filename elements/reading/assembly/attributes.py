@@ -26,6 +26,8 @@ INVARIANT = str(INVARIANT_CULTURE)
 Derive = Callable[[VersionRow], Values | None]
 """Returns the values of an attribute for a row."""
 Steps = list[tuple[str, Derive | None]]
+# Different date-times that a request keeps in wire form.
+MOST_MOMENTS = 1_000
 
 
 class AttributeWriter:
@@ -99,17 +101,21 @@ class MomentWriter:
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
-        self._last: datetime | None = None
-        self._written: Values = {}
+        self._written: dict[datetime, Values] = {}
 
     def writer(self, moment: Callable[[VersionRow], datetime | None]) -> Derive:
+        written, zone = self._written, self._zone
+
         def write(row: VersionRow) -> Values | None:
             instant = moment(row)
             if instant is None:
                 return None
-            if instant != self._last:
-                self._last, self._written = instant, {INVARIANT: wire_datetime(instant, self._zone)}
-            return self._written
+            found = written.get(instant)
+            if found is None:
+                if len(written) >= MOST_MOMENTS:
+                    written.clear()
+                found = written[instant] = {INVARIANT: wire_datetime(instant, zone)}
+            return found
 
         return write
 

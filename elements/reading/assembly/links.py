@@ -45,8 +45,8 @@ class ReferenceLinks:
         return found
 
     def has_authors(self, row: VersionRow) -> bool:
-        held = self.references.get(row.version, {})
-        return any(context in held for context in derived.AUTHOR_CONTEXTS)
+        held = self.references.get(row.version)
+        return held is not None and any(map(held.__contains__, derived.AUTHOR_CONTEXTS))
 
 
 NO_LINKS = ReferenceLinks({}, {}, {})
@@ -82,7 +82,9 @@ def ask_links(
 
     def find(others: Iterable[str]) -> ReferenceLinks:
         held = references()
-        targets = {*others, *(target for each in held.values() for found in each.values() for target in found)}
+        targets = {*others}
+        for each in held.values():
+            targets.update(*each.values())
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
         return ReferenceLinks(held, known(), identities.read(targets))

@@ -59,6 +59,13 @@ class TypeProjection:
     """Stored attributes that contain files, whose fields also have an order."""
     is_exact: bool = False
     """Whether the type has decimals, shown or not: their stored values need a parser for numbers of any size."""
+    stored_contexts: frozenset[str] = field(init=False)
+    other_contexts: tuple[str, ...] = field(init=False)
+    """Contexts that columns and other versions tell."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stored_contexts", frozenset(self.contexts) - NOT_STORED)
+        object.__setattr__(self, "other_contexts", tuple(each for each in self.contexts if each in NOT_STORED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +128,8 @@ def project(
     type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
     return Projection(
         {
-            type_ids[key]: _type_projection(configuration, type, frozenset(shown(type)), resources)
-            for key, type in configuration.types.items()
+            row: _type_projection(configuration, type, frozenset(shown(type)), resources)
+            for row, type in configuration.types_by_id.items()
         },
         frozenset(type_ids[key] for key in (configuration.types if types is None else types)),
     )
@@ -152,9 +159,9 @@ def type_names(configuration: Configuration) -> Mapping[str, Mapping[str, str]]:
 
     def make() -> dict[str, Any]:
         names = {}
-        for key, type in configuration.types.items():
-            by_culture = display_names(type.display_names, configuration.cultures, key)
-            names[key] = {str(lcid): text for lcid, text in by_culture.items()}
+        for type in configuration.types_by_id.values():
+            by_culture = display_names(type.display_names, configuration.cultures, type.key)
+            names[type.key] = {str(lcid): text for lcid, text in by_culture.items()}
         return names
 
     return configuration.keep("type names", make)

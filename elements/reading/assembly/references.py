@@ -16,7 +16,7 @@ import orjson
 
 from elements import derived
 from elements.reading.assembly.links import CALLER_FIELDS, ReferenceLinks
-from elements.reading.assembly.projection import NOT_STORED
+from elements.reading.assembly.projection import TypeProjection
 from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.rows import Identity, VersionRow
 
@@ -45,7 +45,7 @@ class ReferenceWriter:
         return _list(texts) if texts else None
 
     def related(
-        self, row: VersionRow, contexts: Iterable[str], links: ReferenceLinks, texts: Texts
+        self, row: VersionRow, shown: TypeProjection, links: ReferenceLinks, texts: Texts
     ) -> dict[str, orjson.Fragment]:
         """Write `ReferenceLinks.related` of a version. `texts` has the texts that were written before in this form."""
         found: dict[str, orjson.Fragment] = {}
@@ -61,11 +61,13 @@ class ReferenceWriter:
                 texts[target] = text
             return text
 
-        for context in contexts:
-            if targets := held.get(context):
-                written = [text for target in targets if (text := texts.get(target) or write(target))]
-            elif context not in NOT_STORED:
-                continue
+        # Most types have many contexts, and most elements use few of them.
+        for context in sorted([*shown.stored_contexts.intersection(held), *shown.other_contexts]):
+            if context in held:
+                try:
+                    written = [*map(texts.__getitem__, held[context])]
+                except KeyError:
+                    written = [text for target in held[context] if (text := texts.get(target) or write(target))]
             elif context == derived.RELEASE_HISTORY:
                 written = [self._text(each.identity) for each in links.known.get(row.element, ()) if each.was_released]
             else:

@@ -6,6 +6,7 @@ directly, describes it in a reference, or draws it (D203).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from uuid import uuid4
 
 from django.utils.translation import gettext as _
@@ -14,6 +15,7 @@ from elements.permissions import Permission, role_permissions
 from elements.related_contexts import TOKEN_TYPE
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named
+from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
 from elements.writing.findings import Findings, forbidden, invalid
 from elements.writing.inputs import ReferenceInput
@@ -39,18 +41,39 @@ def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     )
 
 
-def described_change(
-    writer: Writer, attributes: AttributeRules, rights: Rights, findings: Findings, reference: ReferenceInput,
-    type: ElementType,
-) -> PlannedChange:  # fmt: skip
-    """Plan the new element that a reference describes instead of naming an existing one."""
-    change = new_change(writer, type, reference.place)
-    check_facet(type, reference.facet, reference.place, findings)
-    attributes.apply(change, reference.stereotype, reference.attributes or {})
-    for refusal in rights.refusals(change):
-        findings.note(refusal)
-    set_author(writer, change)
-    return change
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Makes the elements that references describe instead of naming existing ones, and collects their plans."""
+
+    writer: Writer
+    attributes: AttributeRules
+    rights: Rights
+    findings: Findings
+    changes: list[PlannedChange]
+
+    def target(self, reference: ReferenceInput, type: ElementType) -> str:
+        """Plan the new target of a related context and return its id."""
+        if type.lives_in_diagrams:
+            text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
+            raise invalid(reference.place, text % {"type": type.key})
+        change = self.element(reference, type)
+        self.changes.append(change)
+        return change.element
+
+    def element(
+        self, reference: ReferenceInput, type: ElementType, references: ReferenceRules | None = None
+    ) -> PlannedChange:
+        """Plan a new element. With `references`, it has those that are described with it."""
+        change = new_change(self.writer, type, reference.place)
+        check_facet(type, reference.facet, reference.place, self.findings)
+        self.attributes.apply(change, reference.stereotype, reference.attributes or {})
+        if references is not None:
+            references.apply(change, reference.related, {})
+        for refusal in self.rights.refusals(change):
+            self.findings.note(refusal)
+        if AUTHOR not in reference.related:
+            set_author(self.writer, change)
+        return change
 
 
 def check_facet(type: ElementType, given: str | None, place: str, findings: Findings) -> None:

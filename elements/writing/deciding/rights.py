@@ -19,6 +19,8 @@ from elements.writing.stored import Stored
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import PRIVATE
+from facets.clearance import HIDDEN, clearance_of
 from repository_site.core.wording import listed
 from storage.options import Role
 
@@ -46,13 +48,24 @@ class Rights:
         elif lock is not Lock.NONE:
             yield lock_refusal(change.place, change.type, lock)
 
+    def hidden_from_caller(self, change: PlannedChange) -> frozenset[str]:
+        """Return the attributes of a stored element that the caller does not see and must not send, whatever the value:
+        accepting only the stored value would reveal it (D398)."""
+        caller = self.writer.caller
+        if change.type.key != USER_TYPE or change.is_new or change.element == str(caller.element_id):
+            return frozenset()
+        return HIDDEN[clearance_of(caller.roles)] & PRIVATE
+
+    def administrators_only(self, change: PlannedChange, name: str) -> Refusal:
+        text = _("only administrators can change %(name)s; this needs the role %(role)s")
+        return forbidden(change.place, text % {"name": name, "role": Role.ADMINISTRATOR})
+
     def _role_refusals(self, change: PlannedChange) -> Iterator[Refusal]:
         """Roles of users limit tokens and staff, so users who could set their own roles could grant themselves anything
         (D125)."""
         if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
             for name in sorted(change.changed & GRANTING):
-                text = _("only administrators can change %(name)s; this needs the role %(role)s")
-                yield forbidden(change.place, text % {"name": name, "role": Role.ADMINISTRATOR})
+                yield self.administrators_only(change, name)
 
     def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Refusal]:
         """A published version allows changes of some properties; other versions that are not drafts allow none."""

@@ -12,8 +12,8 @@ from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
 from elements.writing.deciding.making import (
     AUTHOR,
+    Making,
     check_facet,
-    described_change,
     first_state,
     new_change,
     set_author,
@@ -22,8 +22,8 @@ from elements.writing.deciding.places import PlaceRules
 from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
 from elements.writing.findings import Findings, conflict, invalid, not_found
-from elements.writing.inputs import ElementInput, ReferenceInput
-from elements.writing.planned_changes import PlannedChange
+from elements.writing.inputs import ElementInput
+from elements.writing.planned_changes import Attributes, PlannedChange
 from elements.writing.stored import CurrentState
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
@@ -43,12 +43,7 @@ def decide_update(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], current: CurrentState, findings: Findings
 ) -> UpdatePlan:
     """Return the plan of an update. It is complete only if there are no findings."""
-    decision = _UpdateDecision(writer, view, current, findings)
-    try:
-        return decision.plan(given)
-    finally:
-        # These rules refer to the decision, which would be a reference cycle (D211).
-        del decision.references
+    return _UpdateDecision(writer, view, current, findings).plan(given)
 
 
 class _UpdateDecision:
@@ -59,10 +54,11 @@ class _UpdateDecision:
         self.stored = current.stored
         self.findings = findings
         self.attributes = AttributeRules(self.configuration, writer.zone, findings)
-        self.references = ReferenceRules(self.configuration, current.targets, self._make_target, findings)
         self.places = PlaceRules(self.configuration, view, current.targets, current.ancestry)
         self.rights = Rights(writer, current.stored)
         self.changes: list[PlannedChange] = []
+        making = Making(writer, self.attributes, self.rights, findings, self.changes)
+        self.references = ReferenceRules(self.configuration, current.targets, making.target, findings)
 
     def plan(self, given: Sequence[ElementInput]) -> UpdatePlan:
         found = [self.findings.attempt(self._change, each) for each in given]
@@ -73,7 +69,7 @@ class _UpdateDecision:
 
     def _change(self, given: ElementInput) -> PlannedChange:
         change = self._existing(given) if given.names_something else self._new(given)
-        self.attributes.apply(change, given.stereotype, given.attributes)
+        self.attributes.apply(change, given.stereotype, self._visible(change, given.attributes))
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
         self.findings.attempt(self.places.apply, change, given.root_path)
         for refusal in self.rights.refusals(change):
@@ -82,6 +78,12 @@ class _UpdateDecision:
             set_author(self.writer, change)
         self.changes.append(change)
         return change
+
+    def _visible(self, change: PlannedChange, given: Attributes) -> Attributes:
+        hidden = self.rights.hidden_from_caller(change) & given.keys()
+        for name in sorted(hidden):
+            self.findings.note(self.rights.administrators_only(change, name))
+        return {name: values for name, values in given.items() if name not in hidden} if hidden else given
 
     def _existing(self, given: ElementInput) -> PlannedChange:
         row = self.stored.version_of(given.id, given.version)
@@ -144,15 +146,8 @@ class _UpdateDecision:
         if shown.type.lives_in_diagrams:
             text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
             raise invalid(given.place, text % {"type": given.type})
-        return shown.type
-
-    def _make_target(self, reference: ReferenceInput, type: ElementType) -> str:
-        if type.lives_in_diagrams:
-            text = _("elements of type %(type)s are created by drawing them: post them to the content of a diagram")
-            raise invalid(reference.place, text % {"type": type.key})
-        change = described_change(self.writer, self.attributes, self.rights, self.findings, reference, type)
-        self.changes.append(change)
-        return change.element
+        # The view shows the part of the type that the caller sees.
+        return self.configuration.types[shown.type.key]
 
     def _refuse_twice(self, changes: Sequence[PlannedChange]) -> None:
         seen: set[str] = set()

@@ -21,6 +21,7 @@ PARTS = (
     ("overtaken", "was overtaken", "would be overtaken"),
     ("stuck", "is stuck", "would be marked as stuck"),
     ("freed", "is no longer stuck", "would no longer be stuck"),
+    ("opened", "got its tasks", "would get its tasks"),
 )
 
 

@@ -208,4 +208,14 @@
       if (!menu.contains(event.target)) menu.open = false;
     }
   });
+
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && event.target.closest("details.el-add-menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+
+  // The theme shows the name of a chosen file in a field of its own markup, which these pages do not have.
+  for (const input of document.querySelectorAll(".el-page input[type=file]")) input.hasChangeListener = true;
 }

@@ -16,24 +16,27 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, OperationalError
 from django.db.backends.postgresql import base, operations, schema
-from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 from psycopg import DataError, Error
 from psycopg.errors import ReadOnlySqlTransaction
-from psycopg.pq import Format
+from psycopg.pq import Format, TransactionStatus
 from psycopg_pool import PoolTimeout
 
+from repository_site.core.database.commits import error_of_node, follow_nodes
 from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
 from repository_site.core.database.routing import with_storage
+from repository_site.core.database.warming import HotStatements
 
 # A cursor class of psycopg, which the type stubs do not know.
 psycopg_cursor: Any = base.ServerBindingCursor
 _revival = Revival()
 _turnstiles: dict[str, Turnstile] = defaultdict(Turnstile)
 _serial = itertools.count()
+_hot = HotStatements()
 # Whether databases are distributed, by their addresses.
 _distributed: dict[tuple[str, ...], bool] = {}
 # A table of ours that a distributed database has in shards.
@@ -41,6 +44,10 @@ IS_DISTRIBUTED = """SELECT EXISTS (SELECT FROM pg_dist_partition
     WHERE logicalrelid = to_regclass('storage_storagerevision') AND partmethod = 'h')"""
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
+MIGRATION_OF_NODES = (
+    "SET LOCAL citus.enable_unsafe_triggers = on",
+    "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
+)
 
 
 class TripWatcher(Protocol):
@@ -95,13 +102,21 @@ class DatabaseOperations(operations.DatabaseOperations):
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Limits how long a migration waits for a lock: all requests after it would wait as long (D155)."""
+    """Limits how long a migration waits for a lock: all requests after it would wait as long (D155).
+
+    On a distributed database it permits triggers, and changes shards one after the other: after a change of several at
+    once, Citus refuses a change of a table that every node has in the same transaction.
+    """
+
+    connection: DatabaseWrapper
 
     def __enter__(self) -> DatabaseSchemaEditor:
         super().__enter__()
         if self.atomic_migration and not self.collect_sql:
             with self.connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LONGEST_WAIT_OF_MIGRATIONS])
+                for statement in MIGRATION_OF_NODES if self.connection.is_distributed else ():
+                    cursor.execute(statement)
         return self
 
 
@@ -146,14 +161,15 @@ class DriverErrors(DatabaseErrorWrapper):
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
         if problem is None:
             return
-        if isinstance(problem, Error) and self._is_lost(problem):
-            raise OperationalError(*problem.args).with_traceback(trace) from problem
+        if isinstance(problem, Error) and self.wrapper.connection is not None:
+            if self._is_lost(problem):
+                raise OperationalError(*problem.args).with_traceback(trace) from problem
+            if error := error_of_node(self.wrapper.connection, problem):
+                raise error.with_traceback(trace) from problem
         super().__exit__(kind, problem, trace)
 
     def _is_lost(self, problem: Error) -> bool:
         connection = self.wrapper.connection
-        if connection is None:
-            return False
         # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
         if isinstance(problem, ReadOnlySqlTransaction) and not connection.read_only:
             connection.close()
@@ -202,7 +218,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         options = self.settings_dict["OPTIONS"].get("pool")
         known: dict[str, Any] = self._connection_pools  # type: ignore[attr-defined]  # the stubs lack it
         if options and self.alias not in known:
-            configure = self._configure_connection  # type: ignore[attr-defined]
+            configure = self._configure_pooled
             parameters = {**self.get_connection_params(), "autocommit": True}
             # If several threads create one at the same time, the first one wins; none has been opened yet.
             kind = ReplicaPool if self.alias == REPLICA else WarmPool
@@ -212,13 +228,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def is_distributed(self) -> bool:
         """Return whether Citus distributes the tables of this database (D251). Each process asks once."""
-        address = tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
+        address = self._address
         if address not in _distributed:
             self.ensure_connection()
             with self.wrap_database_errors:
                 found = self.connection.execute("SELECT to_regclass('pg_catalog.pg_dist_partition')").fetchone()[0]
                 _distributed[address] = bool(found and self.connection.execute(IS_DISTRIBUTED).fetchone()[0])
         return _distributed[address]
+
+    @property
+    def _address(self) -> tuple[str, ...]:
+        return tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
 
     def forget_distribution(self) -> None:
         """Ask again, after the tables have been distributed."""
@@ -235,6 +255,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except Exception as problem:
             _tell("connection", [], started, problem)
             raise
+
+    def _configure_connection(self, connection: Any) -> Any:
+        follow_nodes(connection)
+        return super()._configure_connection(connection)  # type: ignore[misc]  # the stubs lack it
+
+    def _configure_pooled(self, connection: Any) -> None:
+        self._configure_connection(connection)
+        # Citus plans statements for their values (D253).
+        _hot.warm(connection, plan=_distributed.get(self._address) is False)
 
     def chunked_cursor(self) -> Any:
         """Return a cursor that fetches its rows in parts. Outside a transaction it fetches all at once: a cursor that
@@ -298,14 +327,29 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
-    def _savepoint_rollback(self, sid: str) -> None:
-        """Roll back so that the driver forgets its prepared statements.
+    def _rollback(self) -> None:
+        """Keep the prepared statements, as PostgreSQL does; the driver forgets them after each rollback (D221)."""
+        if self._is_healthy():
+            with debug_transaction(self, "ROLLBACK"), self.wrap_database_errors:
+                self.connection.execute("ROLLBACK")
+        else:
+            super()._rollback()  # type: ignore[misc]  # the stubs do not know it
 
-        If one of several statements in a trip fails, the later ones were not prepared, but the driver believes so. It
-        handles whole transactions itself.
+    def _savepoint_rollback(self, sid: str) -> None:
+        """Roll back so that the driver forgets its prepared statements if a statement has failed.
+
+        If one of several statements in a trip fails, the later ones were not prepared, but the driver believes so.
         """
-        with self._preparing(), self.cursor() as cursor:
-            cursor.execute(_never_seen(self.ops.savepoint_rollback_sql(sid)))
+        if self._is_healthy():
+            super()._savepoint_rollback(sid)  # type: ignore[misc]
+        else:
+            with self._preparing(), self.cursor() as cursor:
+                cursor.execute(_never_seen(self.ops.savepoint_rollback_sql(sid)))
+
+    def _is_healthy(self) -> bool:
+        """Return whether a transaction is open in which no statement has failed."""
+        driver = self.connection
+        return driver is not None and driver.info.transaction_status == TransactionStatus.INTRANS
 
     def _preparing(self) -> Preparing:
         return Preparing(self)
@@ -342,6 +386,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursors[0].execute(*statements[0])
             else:
                 self._execute_together(statements, cursors, meanwhile)
+            _hot.note(self.connection)
             return [_fetch_all(cursor) for cursor in cursors]
 
     def _execute_together(

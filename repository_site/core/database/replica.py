@@ -10,13 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 from psycopg.errors import DeadlockDetected, QueryCanceled, SerializationFailure
 from psycopg_pool import PoolTimeout
 
+from repository_site.core.database.held_connections import as_default
 from repository_site.core.database.pool import REPLICA, check_pool
 from repository_site.core.problems import Invalid
 
@@ -116,15 +117,6 @@ def catch_up(seconds: float = CATCH_UP_SECONDS) -> str:
     return f"The replica has not caught up within {seconds:.0f} seconds."
 
 
-@contextmanager
-def replica_as_default() -> Iterator[None]:
-    """Exchange the default connection of this thread for that of the replica."""
-    primary, replica = connections[DEFAULT_DB_ALIAS], connections[REPLICA]
-    connections[DEFAULT_DB_ALIAS] = replica
-    try:
-        yield
-    finally:
-        connections[DEFAULT_DB_ALIAS] = primary
-        # A stream keeps its transaction, and with it the connection.
-        if not replica.in_atomic_block:
-            replica.close()
+def replica_as_default() -> AbstractContextManager[None]:
+    """Exchange the default connection of this thread for that of the replica. A stream keeps it."""
+    return as_default(connections[REPLICA])

@@ -18,18 +18,19 @@ from typing import Any, NamedTuple
 from django.apps import apps
 
 TOKENS = re.compile(
-    r"""(?P<other>'(?:[^']|'')*' | --[^\n]* | /\*.*?\*/)
+    r"""(?P<comment>--[^\n]* | /\*.*?\*/)
+      | (?P<text>'(?:[^']|'')*' | [eE]'(?:[^'\\]|\\.|'')*' | (?P<dollars>\$\w*\$).*?(?P=dollars))
       | (?P<name>"[^"]+" | [A-Za-z_][A-Za-z_0-9]*)
       | (?P<mark>[(),;.*])""",
     re.VERBOSE | re.DOTALL,
 )
-LAST_COMMENT = re.compile(r"\s*(--[^\n']*)?\s*\Z")
 PLACEHOLDERS = re.compile(r"%%|%s")
 FIRST_WORDS = {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "EXPLAIN"}
 # Words before a table of a statement.
 BEFORE_TABLES = {"FROM", "JOIN", "USING", "UPDATE", "ONLY"}
 JOINS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL"}
-# A condition in WHERE would drop the rows that these add for a table before them.
+# A condition in WHERE would drop the rows that these add for a table before them, and a condition in ON would not limit
+# the rows of the table after them.
 OUTER_JOINS = {"RIGHT", "FULL"}
 # Words that end a WHERE or ON condition, or come after the place of a missing WHERE.
 ENDS = {
@@ -141,10 +142,20 @@ _kept = lru_cache(KEPT)(route)
 
 def _tokens(sql: str) -> Iterator[StatementToken]:
     for found in TOKENS.finditer(sql):
-        text = found.group()
-        if found.lastgroup != "other":
-            word = text if text[0] == '"' or found.lastgroup == "mark" else text.upper()
-            yield StatementToken(found.lastgroup or "", word, found.start(), found.end())
+        name, mark = found["name"], found["mark"]
+        if name or mark:
+            word = mark or (name if name[0] == '"' else name.upper())
+            yield StatementToken("name" if name else "mark", word, found.start(), found.end())
+
+
+def _end_of(sql: str) -> int:
+    """Return the place after a statement, before comments at its end."""
+    end = len(sql.rstrip())
+    for found in reversed([*TOKENS.finditer(sql)] if "--" in sql or "*/" in sql else []):
+        if not found["comment"] or found.end() < end:
+            return end
+        end = len(sql[: found.start()].rstrip())
+    return end
 
 
 class _StatementReader:
@@ -160,6 +171,8 @@ class _StatementReader:
         for number, token in enumerate(self.tokens):
             level, word = levels[-1], token.word
             if word == "(":
+                if self._word(number - 1) in {"FROM", "JOIN"} and self._alias(number + 1):
+                    raise self._refusal(number + 1, "leave out the parentheses of the join")
                 levels.append(StatementLevel())
             elif word == ")" and len(levels) > 1:
                 yield from self._end_statement(levels.pop(), token.start)
@@ -170,13 +183,15 @@ class _StatementReader:
                 continue
             elif word == "," or token.kind == "name":
                 yield from self._next(level, number)
-        yield from self._end_statement(levels[0], LAST_COMMENT.search(self.sql).start())  # type: ignore[union-attr]  # always found
+        yield from self._end_statement(levels[0], _end_of(self.sql))
 
     def _next(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
         token = self.tokens[number]
         word, following = token.word, self._word(number + 1)
         if word in OUTER_JOINS and following in {"JOIN", "OUTER"} and level.tables:
             raise ValueError(f"{word} JOIN after {level.tables[0]}: write a LEFT JOIN, which keeps its meaning (D250).")
+        if word == "USING" and level.joined:
+            raise ValueError(f"JOIN {level.joined} USING: write ON, which can also name the storage (D250).")
         if word in JOINS and (word == "JOIN" or following != "("):
             yield from self._close(level, token.start)
         if word == "INTO":
@@ -210,13 +225,18 @@ class _StatementReader:
         numbers = range(number, len(self.tokens))
         first = next((each for each in numbers if self._word(each) in {"(", "SELECT", "VALUES", "DEFAULT"}), number)
         last = next((each for each in numbers if each > first and self._word(each) == ")"), number)
-        if self._word(first) == "(" and self._word(last + 1) == "SELECT":
+        source = self._word(last + 1 if self._word(first) == "(" else first)
+        if self._word(first) == "(" and source == "SELECT":
             yield self.tokens[first].end, "storage_id, "
             level.inserts = True
+        elif source not in {"VALUES", "DEFAULT", "OVERRIDING"}:
+            raise self._refusal(number + 1, "write INSERT INTO table (columns) SELECT")
 
     def _note_table(self, level: StatementLevel, number: int) -> None:
         name = self._alias(number + 1)
         if name and self._word(number) == "JOIN" and self._word(number - 1) != "CROSS":
+            if {self._word(number - 1), self._word(number - 2)} & {*OUTER_JOINS, "NATURAL"}:
+                raise self._refusal(number + 1, "write a LEFT JOIN with ON")
             level.joined = name
         elif name:
             level.tables.append(name)
@@ -224,7 +244,11 @@ class _StatementReader:
     def _alias(self, number: int) -> str:
         """Return the name by which the statement calls a tenant table; empty if there is another table."""
         token = self.tokens[number] if number < len(self.tokens) else None
-        if token is None or token.kind != "name" or self._word(number + 1) == ".":
+        if token is None or token.kind != "name":
+            return ""
+        if self._word(number + 1) == ".":
+            if self._word(number + 3) != "." and self._alias(number + 2):
+                raise self._refusal(number + 2, "leave out the schema")
             return ""
         name = self.sql[token.start : token.end]
         if name.strip('"') not in self.tenant:
@@ -234,6 +258,10 @@ class _StatementReader:
         if alias is None or alias.kind != "name" or alias.word in NOT_ALIASES:
             return name
         return self.sql[alias.start : alias.end]
+
+    def _refusal(self, number: int, advice: str) -> ValueError:
+        """Return the error of a statement whose table would lack its storage."""
+        return ValueError(f"{self._word(number).lower()}: {advice}, so that the statement names its storage (D250).")
 
     def _word(self, number: int) -> str:
         return self.tokens[number].word if 0 <= number < len(self.tokens) else ""

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from django.db import NotSupportedError, connection
+from django.db import connection
 
 from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.database.prepared import Parameters, Row
 
 T = TypeVar("T")
-# A migration may change several tables, one after the other, while a request is answered.
-PLAN_ATTEMPTS = 4
 
 
 def engine() -> DatabaseWrapper:
@@ -45,19 +43,6 @@ def set_for_transaction(parameter: str, value: str) -> None:
         cursor.execute(f"SET LOCAL {parameter} = %s", [value])
 
 
-def with_current_plans(work: Callable[[], T]) -> T:
-    """Return the result of `work`, a whole transaction. Run it again if a migration has changed a table of a statement
-    that this connection had prepared (D155)."""
-    for _ in range(PLAN_ATTEMPTS - 1):
-        try:
-            return work()
-        except NotSupportedError:
-            if connection.in_atomic_block:
-                raise
-            engine().forget_plans()
-    return work()
-
-
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
     """A statement to look up, and a function that interprets its rows. An empty statement has no rows."""
@@ -85,6 +70,12 @@ class Inquiry:
         self._questions.append(question)
         place = len(self._questions) - 1
         return lambda: question.understand(self._rows[place])
+
+    def ask_after(self, sql: str, parameters: Parameters) -> list[Row]:
+        """Send the questions in the trip of a statement that comes before them, and return its rows."""
+        statements = [(each.sql, each.parameters) for each in self._questions]
+        first, *self._rows = engine().look_up_all([(sql, parameters), *statements])
+        return first
 
     def ask(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Send the questions. `meanwhile` runs while the database works, and must not use the database."""

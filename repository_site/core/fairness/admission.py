@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.datastructures import MultiValueDict
 
+from repository_site.core.database.pool import release_connection
 from repository_site.core.fairness.cost import Spending
 from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.large_lists import large_lists
 from repository_site.core.fairness.origin import ELSEWHERE, origin_of, storage_was_found
 from repository_site.core.fairness.presence import Presence
+from repository_site.core.fairness.saturation import Saturation
+from repository_site.core.fairness.shares import Shares
 from repository_site.core.fairness.stream_places import StreamPlaces
 from repository_site.core.fairness.unread_responses import LARGE, UNREAD, UnreadResponses
 from repository_site.core.middleware import Middleware, problem_response
 from repository_site.core.problems import Problem, TooManyRequests
 
+# Clients that may wait for events in each worker.
+FOLLOWING_AT_ONCE = 32
 # Created when the main process loads this module, so that all workers share the memory of the presence.
-gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence())
+gate = Gate(settings.POOL_SIZE, settings.STORAGE_BUDGET, settings.CALLER_BUDGET, Presence(), Saturation())
+# Each waiting client needs a thread (D331).
+followers = Shares(FOLLOWING_AT_ONCE)
 # Half of a worker's connections; the others serve all other requests.
 stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
 unread_responses = UnreadResponses(4 * settings.RESPONSE_BYTES)
@@ -52,14 +63,17 @@ class FairnessMiddleware(Middleware):
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
         spending, payer = Spending(), None
         try:
-            response = self.get_response(request)
+            with large_lists.request(ticket):
+                response = self.get_response(request)
             if not _was_served(request, response):
                 payer = ELSEWHERE, who.caller
-            return hold_unread(request, response, ticket)
         finally:
+            # A request that has waited elsewhere has another ticket by now.
+            ticket = ticket_of(request)
             gate.leave(ticket, spending.cost(ticket.only_reads), payer)
             if getattr(request, "storage", None) is not None:
                 storage_was_found(request)
+        return hold_unread(request, response, ticket)
 
 
 def _was_served(request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -74,7 +88,9 @@ def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket
     """Count a large response until it is read; refuse it instead if its storage or caller has too many (D220)."""
     if not isinstance(response, HttpResponse) or request.method == "HEAD" or (size := len(response.content)) <= LARGE:
         return response
-    is_accepted = ticket.is_accepted or hasattr(request, "caller_was_accepted")
+    is_accepted = _is_accepted(request, ticket)
+    # It may wait, and needs neither its place nor its connection any more.
+    release_connection()
     if not ticket.only_reads:
         unread_responses.take_anyway(ticket.who, size, is_accepted)
     elif not unread_responses.take(ticket.who, size, is_accepted):
@@ -86,10 +102,44 @@ def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket
     return response
 
 
+def _is_accepted(request: HttpRequest, ticket: Ticket) -> bool:
+    """Return whether the credential of a request was accepted, now or earlier."""
+    return ticket.is_accepted or hasattr(request, "caller_was_accepted")
+
+
+def stream_ticket(request: HttpRequest) -> Ticket:
+    """Return a ticket for the stream of a request, whose caller is known by now."""
+    ticket = ticket_of(request)
+    return Ticket(ticket.who, is_accepted=_is_accepted(request, ticket))
+
+
 def ticket_of(request: HttpRequest) -> Ticket:
     """Return the ticket of a request; a new one in a test that calls a view without the middleware."""
     found: Ticket | None = getattr(request, "ticket", None)
     return found or Ticket(("", 0))
+
+
+@contextmanager
+def away_from_gate(request: HttpRequest) -> Iterator[None]:
+    """Leave the place of a request, and give back its connection, while it waits for something to happen (D331)."""
+    ticket = ticket_of(request)
+    release_connection()
+    gate.leave(ticket, 0)
+    yield
+    again = gate.enter(*ticket.who, only_reads=ticket.only_reads, is_accepted=_is_accepted(request, ticket))
+    request.ticket = again  # type: ignore[attr-defined]  # read by ticket_of
+
+
+@contextmanager
+def between_attempts(request: HttpRequest) -> Iterator[None]:
+    """Leave the gate, and let the next attempt of the request read its uploads from their start (D308)."""
+    with away_from_gate(request):
+        yield
+    # Absent if nothing has read the form.
+    uploads: MultiValueDict[str, Any] = request.__dict__.get("_files", MultiValueDict())
+    for _name, files in uploads.lists():
+        for file in files:
+            file.seek(0)
 
 
 def read_timeout(request: HttpRequest) -> int:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Hashable
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 
 MAX_BUCKETS = 10_000
 # A debt ends after this many seconds without work, whatever the work has cost.

@@ -1,8 +1,11 @@
-"""The gate of a worker process: who runs now, and who waits (D195).
+"""The gate of a worker process: which requests run now, and which wait (D195).
 
 It has a place for each database connection. A storage that is alone can use all places but one. While others are
 active, it gets half of them, or one if its budget is used up. Waiting requests of the storage with the fewest running
 requests come first.
+
+While the cores are saturated, few requests that have just begun run at the same time (D379): they would only take
+turns at Python's lock, in an order that leaves some of them far behind.
 """
 
 from __future__ import annotations
@@ -10,12 +13,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.fairness.budgets import Budget
 from repository_site.core.fairness.cost import Spending
 from repository_site.core.fairness.origin import ELSEWHERE
@@ -30,6 +33,10 @@ PATIENCE = 5.0
 PATIENCE_OF_BATCHES = 5.0
 # Seconds that a place of a storage over its budget stays empty after a request, at most (D201).
 LONGEST_PAUSE = 0.25
+# On saturated cores, this many requests that have begun within these seconds run at the same time. Older ones do not
+# count: most of them wait for the database.
+YOUNG_SECONDS = 0.1
+MOST_YOUNG = 2
 # All callers of a storage without an accepted credential are one part of it (D217).
 UNKNOWN = "unknown"
 # Requests that wait at the same time; each occupies a thread.
@@ -90,8 +97,16 @@ class Tallies:
 
 
 class Gate:
-    def __init__(self, places: int, of_storage: Rate | None, of_caller: Rate | None, presence: Presence) -> None:
+    def __init__(
+        self,
+        places: int,
+        of_storage: Rate | None,
+        of_caller: Rate | None,
+        presence: Presence,
+        is_saturated: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.places = places
+        self._is_saturated = is_saturated
         self.presence = presence
         self.storages, self.callers = Budget(of_storage), Budget(of_caller)
         self.tallies = Tallies()
@@ -102,6 +117,10 @@ class Gate:
         self._reads: dict[str, tuple[int, float]] = {}
         self._running_callers: dict[Who, int] = {}
         self._limited = 0
+        # Running requests, without those that have turned out to be old.
+        self._young: deque[Ticket] = deque()
+        # Whether a ticket waits, or may wait, only because of these. It stays set until all that wait are tried again.
+        self._is_held_back = False
         # Running requests of unknown callers by storage, and storages with waiting requests whose last one to begin was
         # one of these.
         self._unknown: dict[str, int] = {}
@@ -120,6 +139,9 @@ class Gate:
         ticket = Ticket((storage, caller), only_reads=only_reads, is_accepted=is_accepted)
         self.presence.note(storage, caller, is_accepted)
         with self._lock:
+            if self._is_held_back:
+                # Those that were young may be old by now. Who waits comes before who has just arrived.
+                self._admit()
             if storage not in self._queues and self._can_run(ticket):
                 self._run(ticket)
                 return ticket
@@ -135,6 +157,11 @@ class Gate:
         who = ticket.who
         storage = who[0]
         if ticket.needs_connection and self._uses_too_much(ticket):
+            with self._lock:
+                # It needs no core while it pauses.
+                self._forget_young(ticket)
+                if self._is_held_back:
+                    self._admit()
             # Its place stays taken as long as it has worked, so that the others have at least half of the time.
             time.sleep(min(cost, LONGEST_PAUSE))
         paying, payer = (payer or who)[0], payer or who
@@ -148,6 +175,7 @@ class Gate:
                 ticket.runs = False
                 self._connections -= ticket.needs_connection
                 self._limited -= ticket.is_limited
+                self._forget_young(ticket)
                 _lower(self._running, storage)
                 if not ticket.is_accepted:
                     _lower(self._unknown, storage)
@@ -233,7 +261,15 @@ class Gate:
 
     def _await(self, ticket: Ticket, seconds: float) -> None:
         assert ticket.came_in is not None  # noqa: S101  set by _wait_in_line
-        if ticket.came_in.acquire(timeout=seconds) or self._leave_line(ticket):
+        while seconds > 0:
+            if ticket.came_in.acquire(timeout=min(seconds, YOUNG_SECONDS)):
+                return
+            seconds -= YOUNG_SECONDS
+            with self._lock:
+                # Those that were young may be old by now.
+                if self._is_held_back:
+                    self._admit()
+        if self._leave_line(ticket):
             return
         if self._uses_too_much(ticket):
             raise self.refuse("late", OVER_BUDGET, ticket.who)
@@ -270,7 +306,7 @@ class Gate:
                 self._turned.discard(storage)
 
     def _can_run(self, ticket: Ticket) -> bool:
-        if ticket.needs_connection and self._connections >= self.places:
+        if ticket.needs_connection and (self._connections >= self.places or self._are_enough_young()):
             return False
         storage = ticket.who[0]
         running = self._running.get(storage, 0)
@@ -286,6 +322,19 @@ class Gate:
         if ticket.who in self._running_callers and self.callers.level(ticket.who) < 0:
             return not self.presence.has_other_callers(*ticket.who)
         return True
+
+    def _are_enough_young(self) -> bool:
+        limit = time.monotonic() - YOUNG_SECONDS
+        while self._young and self._young[0].began < limit:
+            self._young.popleft()
+        if len(self._young) < MOST_YOUNG or not self._is_saturated():
+            return False
+        self._is_held_back = True
+        return True
+
+    def _forget_young(self, ticket: Ticket) -> None:
+        if ticket in self._young:
+            self._young.remove(ticket)
 
     def _is_kept_free(self, storage: str, most: int) -> bool:
         """Return whether unknown callers have their part of the places, and others of the storage are active."""
@@ -316,6 +365,8 @@ class Gate:
         self._connections += ticket.needs_connection
         self._limited += ticket.is_limited
         who, ticket.began = ticket.who, time.monotonic()
+        if ticket.needs_connection:
+            self._young.append(ticket)
         self._running[who[0]] = self._running.get(who[0], 0) + 1
         if not ticket.is_accepted:
             self._unknown[who[0]] = self._unknown.get(who[0], 0) + 1
@@ -327,6 +378,7 @@ class Gate:
 
     def _admit(self) -> None:
         """Let waiting tickets run, as long as one may. The caller has the lock."""
+        self._is_held_back = False
         while (found := self._next()) is not None:
             self._run(found)
             assert found.came_in is not None  # noqa: S101  it waits
@@ -334,7 +386,8 @@ class Gate:
 
     def _next(self) -> Ticket | None:
         """Take the next ticket out of its queue: of the storage with the fewest running, then with the most budget."""
-        waiting = {*self._queues, *self._batches}
+        # Batches need no connection.
+        waiting = set(self._batches) if self._are_enough_young() else {*self._queues, *self._batches}
         for storage in sorted(waiting, key=lambda each: (self._running.get(each, 0), -self.storages.level(each))):
             for queue in self._queues_of(storage):
                 if self._can_run(queue[0]):

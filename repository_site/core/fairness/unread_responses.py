@@ -7,7 +7,6 @@ read slowly could fill the memory of a worker with few requests.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Hashable
 
@@ -31,20 +30,33 @@ class UnreadResponses:
         self.patience = patience
         self.taken = 0
         self._held: Counter[Hashable] = Counter()
+        self._waiting: Counter[str] = Counter()
         self._changed = threading.Condition()
 
     def has_room_for_caller(self, who: Who) -> bool:
         return self._has_room_for_part(who)
 
     def take(self, who: Who, size: int, is_accepted: bool = True) -> bool:
-        """Take room for a response. Wait for it if there is none, because most clients read fast."""
-        end = time.monotonic() + self.patience
+        """Take room for a response. Wait for it if there is none, because most clients read fast.
+
+        Responses that wait are in memory, too, so there is room for some of them only.
+        """
         with self._changed:
-            while not self._has_room(who, is_accepted):
-                if not self._changed.wait(end - time.monotonic()):
-                    return False
+            if not self._has_room(who, is_accepted) and not self._wait(who, size, is_accepted):
+                return False
             self._add(who, size, is_accepted)
             return True
+
+    def _wait(self, who: Who, size: int, is_accepted: bool) -> bool:
+        if self._waiting[who[0]] >= self.total // 2 - self._waiting.total():
+            return False
+        self._waiting[who[0]] += size
+        try:
+            return self._changed.wait_for(lambda: self._has_room(who, is_accepted), self.patience)
+        finally:
+            self._waiting[who[0]] -= size
+            if not self._waiting[who[0]]:
+                del self._waiting[who[0]]
 
     def take_anyway(self, who: Who, size: int, is_accepted: bool = True) -> None:
         with self._changed:

@@ -26,6 +26,7 @@ from repository_site.core import problems
 from repository_site.core.database.pool import renew_pool
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 from repository_site.core.rest.rendering import JSON_TYPE, answer
+from repository_site.core.wording import listed
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +44,7 @@ BY_PROBLEM: dict[type[problems.Problem], ErrorKind] = {
     problems.Forbidden: ErrorKind(403, "unauthorized", "volatile"),
     problems.NotFound: ErrorKind(404, "error", "volatile"),
     problems.Conflict: ErrorKind(409, "error", "dialog"),
+    problems.Gone: ErrorKind(410, "error", "dialog"),
     problems.PreconditionFailed: ErrorKind(412, "error", "dialog"),
     problems.TooSlow: ErrorKind(408, "error", "volatile"),
     problems.TooLarge: ErrorKind(413, "error", "volatile"),
@@ -62,10 +64,14 @@ NO_ROOM = (
 
 
 def error_answer(
-    kind: ErrorKind, message: str, details: tuple[str, ...] = (), headers: dict[str, str] | None = None
+    kind: ErrorKind,
+    message: str,
+    details: tuple[str, ...] = (),
+    headers: dict[str, str] | None = None,
+    further: dict[str, str] | None = None,
 ) -> HttpResponse:
     data = [{"error": detail} for detail in details or (message,)]
-    body = {"message": message, "output": kind.output, "type": kind.type, "data": data}
+    body = {"message": message, "output": kind.output, "type": kind.type, "data": data, **(further or {})}
     return answer(body, kind.status, headers)
 
 
@@ -84,7 +90,8 @@ def problem_answer(problem: problems.Problem) -> HttpResponse:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(problem, problems.TooManyRequests | problems.Busy):
         headers["Retry-After"] = str(problem.retry_after)
-    return error_answer(_kind(problem), problem.message, problem.details, headers)
+    further = {"next": problem.next} if isinstance(problem, problems.Gone) else {}
+    return error_answer(_kind(problem), problem.message, problem.details, headers, further)
 
 
 def handle_exception(error: Exception, context: dict[str, Any] | None = None) -> HttpResponse | None:
@@ -96,9 +103,7 @@ def handle_exception(error: Exception, context: dict[str, Any] | None = None) ->
     if isinstance(error, exceptions.NotAcceptable):
         return error_answer(ErrorKind(406, "error", "volatile"), _answers_message(context))
     if isinstance(error, exceptions.UnsupportedMediaType):
-        return error_answer(
-            ErrorKind(415, "error", "volatile"), "The request body must have the Content-Type application/json."
-        )
+        return error_answer(ErrorKind(415, "error", "volatile"), _body_message(context))
     if isinstance(error, exceptions.PermissionDenied | PermissionDenied):
         return problem_answer(problems.Forbidden(str(error) or "This is not permitted."))
     if isinstance(error, Http404):
@@ -139,6 +144,12 @@ def _method_message(error: exceptions.MethodNotAllowed, context: dict[str, Any] 
     request = context.get("request") if context else None
     allowed = ", ".join(view.allowed_methods) if view else ""
     return f"{request.method if request else 'This method'} is not allowed at this address; use {allowed}."
+
+
+def _body_message(context: dict[str, Any] | None) -> str:
+    operation = getattr(context["view"], "operation", None) if context else None
+    types = listed(operation.body_types, "or") if operation else JSON_TYPE
+    return f"The request body must have the Content-Type {types}."
 
 
 def _answers_message(context: dict[str, Any] | None) -> str:

@@ -35,8 +35,10 @@ class Operation:
     """Serializer or response of a success, in any form that drf-spectacular takes."""
     parameters: Sequence[OpenApiParameter] = ()
     """Query and path parameters of its own, and the headers of its responses."""
-    body: type | None = None
-    """Serializer of the request body."""
+    body: Any = None
+    """Serializer of the request body, or one for each media type."""
+    body_types: tuple[str, ...] = (JSON_TYPE,)
+    """Media types of the request body."""
     contexts: Collection[str] | None = None
     """The types of the contexts where the operation exists; it is 404 elsewhere. None means storages only."""
     media_types: tuple[str, ...] = (JSON_TYPE,)

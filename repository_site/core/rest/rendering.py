@@ -12,6 +12,7 @@ from django.http import HttpResponse
 JSON_TYPE = "application/json"
 SVG_TYPE = "image/svg+xml"
 HTML_TYPE = "text/html"
+XML_TYPE = "application/xml"
 # Bytes of a piece of a streamed list.
 PIECE = 512 * 1024
 

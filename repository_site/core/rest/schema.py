@@ -21,7 +21,7 @@ ERRORS = {
     "405": "Method not allowed; the header `Allow` lists the methods of this address.",
     "406": "The `Accept` header excludes the media type of the response.",
     "413": "The request body is too large.",
-    "415": "The request body is not `application/json`.",
+    "415": "The request body does not have the media type of the operation, usually `application/json`.",
     "422": "The content violates the configuration or a limit, such as the cost of `$filter`, or the response would be"
     " too large; each item of `data` names a problem and its place.",
     "429": "Too many requests, or requests that cost more than their share while others are active; `Retry-After` tells"
@@ -133,8 +133,10 @@ PATH_PARAMETERS = {
     "attributeName": (OpenApiTypes.STR, "Key of the attribute, such as `name`."),
     "relatedId": (OpenApiTypes.STR, "Key of the related context."),
     "shapeId": (OpenApiTypes.UUID, "Id of a shape in the diagram."),
+    "pool": (OpenApiTypes.STR, "Name of a pool of nodes, such as `default`."),
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
     "transitionId": (OpenApiTypes.STR, "Name of the transition, case-insensitive."),
+    "webhookId": (OpenApiTypes.UUID, "Id of the webhook."),
     "type": (OpenApiTypes.STR, "Key of the type, case-insensitive."),
     "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition despite warnings."),
 }
@@ -217,6 +219,8 @@ class OperationSchema(AutoSchema):
         operation = self.operation
         if self.method == "POST" and "requestBody" not in described:
             described["requestBody"] = NO_BODY
+        if operation.reads_without_body:
+            described["requestBody"].pop("required", None)
         described["x-writes"] = operation.writes
         described["x-needs-credential"] = operation.writes and not operation.reads_without_body
         described["x-conditional"] = self.is_conditional
@@ -288,6 +292,8 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
+        elif status == "410":
+            response["headers"] = REQUEST_ID
     if operation.pop("x-conditional", False):
         operation["responses"]["200"]["headers"]["ETag"] = ETAG
         operation["responses"]["304"] = NOT_MODIFIED

@@ -11,12 +11,19 @@ from django.http import StreamingHttpResponse
 from repository_site.core.rest.rendering import JSON_TYPE
 
 
-class HeldStream(Protocol):
-    """Pieces of a response. The stream closes its scope after its last piece."""
+class HeldScope(Protocol):
+    """The scope and the connection that a stream keeps until its last piece."""
 
     scope: ExitStack
     database: Callable[[], AbstractContextManager[None]]
     """Makes the database of the scope the one of the thread, for each piece."""
+
+
+class HeldStream(Protocol):
+    """Pieces of a response."""
+
+    @property
+    def held(self) -> HeldScope: ...
 
     def __iter__(self) -> Iterator[bytes]: ...
 
@@ -28,10 +35,6 @@ class StreamedResponse(StreamingHttpResponse):
         super().__init__(stream, content_type=JSON_TYPE)
         self._stream = stream
 
-    def keep_open(self, scope: ExitStack) -> None:
-        """Let the stream end the scope of the request, which its further pieces need."""
-        self._stream.scope = scope
-
-    def read_from(self, database: Callable[[], AbstractContextManager[None]]) -> None:
-        """Let the stream read its further pieces from a replica."""
-        self._stream.database = database
+    def keep_open(self, scope: ExitStack, database: Callable[[], AbstractContextManager[None]]) -> None:
+        """Let the stream end the scope of the request, which its further pieces need, and the connection of it."""
+        self._stream.held.scope, self._stream.held.database = scope, database

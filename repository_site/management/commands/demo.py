@@ -48,16 +48,18 @@ class Command(RepositoryCommand):
         prepare_database(migrate=True, verbosity=options["verbosity"])
         storage = self._storage()
         credentials = DemoCredentials(settings.DATA_DIR / "demo-credentials.json")
-        self._announce(options["bind"], credentials.password(), credentials.token(storage))
+        password, token = credentials.password(), credentials.token(storage)
+        self._add_member(storage)
+        self._announce(options["bind"], password, token)
         if not options["no_serve"]:
             settings.PUBLIC_STORAGE_LIST = True  # the landing page leads everybody to the demo storage
-            serve(options["bind"], options["workers"], self)
+            serve(options["bind"], options["workers"], options["jobs"], self)
 
     @transaction.atomic
     def _storage(self) -> Storage:
         """Create storage and content in one transaction, so that an interrupted run leaves nothing behind."""
         from elements.transfer.exporting import count_versions
-        from elements.transfer.importing import import_elements
+        from release.demo.telling import fill_demo
         from storage.models import AnonymousAccess
         from storage.provisioning.provision import StorageRequest, provision_storage
         from storage.tenancy.contexts import read_storage, storage_at
@@ -75,9 +77,20 @@ class Command(RepositoryCommand):
         storage = storage_at(COLLECTION, STORAGE)
         if count_versions(storage) == 0:
             self.stderr.write(f"Filling the storage {storage} ...")
-            result = import_elements(storage, str(DEMO_DATA))
+            result = fill_demo(storage, str(DEMO_DATA))
             self.stderr.write(f"Imported {result.elements} elements in {result.versions} versions.")
         return storage
+
+    def _add_member(self, storage: Storage) -> None:
+        """Let the login act as the quality manager: a reviewer, author and owner of many elements."""
+        from release.demo.story import QUALITY
+        from storage.models import StaffAccount, StorageMembership
+        from storage.options import Role
+
+        account = StaffAccount.objects.filter(username=LOGIN).first()
+        if account is not None and not StorageMembership.objects.filter(storage=storage).exists():
+            roles = [Role.ADMINISTRATOR.value]
+            StorageMembership.objects.create(account=account, storage=storage, roles=roles, user_id=QUALITY)
 
     def _announce(self, bind: Bind, password: str | None, token: str) -> None:
         base = bind.url
@@ -97,6 +110,7 @@ class Command(RepositoryCommand):
                     "",
                     f"  API token      {token}   role: administrator of {COLLECTION}/{STORAGE}",
                     f"  Try it         curl -H 'Authorization: Bearer {token}' {address}/_api/rest/info",
+                    f"  Follow changes curl -H 'Authorization: Bearer {token}' '{address}/_api/rest/changes?$wait=30'",
                     "",
                 ]
             )

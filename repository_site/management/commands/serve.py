@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -14,22 +11,22 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
-from django.db import connection
 
+from repository_site.core import environment
 from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.ports import Bind, PortProblem, check_port, suggest_port
-
-# A fixed number. Servers that start at the same time on one database migrate one after the other.
-MIGRATION_LOCK = 7_303_014_236
-# Seconds between two attempts to take it.
-MIGRATION_LOCK_PAUSE = 0.2
+from repository_site.management.commands.work import job_count
 
 
 class Command(RepositoryCommand):
-    help = "Apply pending migrations, check the database, and serve the repository until Ctrl-C."
+    help = (
+        "Apply pending migrations, check the database, and serve the repository until Ctrl-C. One more process runs\n"
+        "the background jobs (lifecycle, measurements, clean-up), so nothing has to be scheduled elsewhere."
+    )
     examples = """\
   manage.py serve                                  listen on 127.0.0.1:8000
   manage.py serve --bind 0.0.0.0:9000 --workers 4  listen for a reverse proxy on another machine
+  manage.py serve --jobs 0                         no background jobs; `manage.py work` runs them elsewhere
   manage.py serve --no-migrate                     if a deployment step applies the migrations
 """
 
@@ -40,7 +37,7 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         check_bind(options["bind"])
         prepare_database(migrate=not options["no_migrate"], verbosity=options["verbosity"])
-        serve(options["bind"], options["workers"], self)
+        serve(options["bind"], options["workers"], options["jobs"], self)
 
 
 def add_server_arguments(parser: CommandParser) -> None:
@@ -53,6 +50,13 @@ def add_server_arguments(parser: CommandParser) -> None:
         default=default_workers(),
         metavar="N",
         help="server processes; default: %(default)s",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=job_count,
+        default=environment.JOBS.read(),
+        metavar="N",
+        help="background jobs at the same time, in one process beside the server; 0: none; default: %(default)s",
     )
 
 
@@ -76,42 +80,18 @@ def check_bind(bind: Bind) -> None:
 def prepare_database(*, migrate: bool, verbosity: int) -> None:
     """Migrate, then run the checks that need a database: tenants must be isolated before the first request."""
     if migrate:
-        with _migration_lock():
-            call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
+        call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
     call_command("check", databases=["default"], stdout=StringIO())
 
 
-@contextmanager
-def _migration_lock() -> Iterator[None]:
-    """Wait for the migrations of other servers, and keep them waiting.
-
-    The lock belongs to an open transaction of another connection: PgBouncer would give a lock of a session to any
-    client (D231). Asking repeatedly, instead of waiting inside a statement, blocks no CREATE INDEX CONCURRENTLY.
-    """
-    keeper = connection.copy()
-    try:
-        keeper.set_autocommit(False)
-        with keeper.cursor() as cursor:
-            while True:
-                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [MIGRATION_LOCK])
-                if cursor.fetchone() == (True,):
-                    break
-                time.sleep(MIGRATION_LOCK_PAUSE)
-        yield
-        # The lock ends now, not when the server notices the end of the connection.
-        keeper.rollback()
-    finally:
-        keeper.close()
-
-
-def serve(bind: Bind, workers: int, command: RepositoryCommand) -> None:
+def serve(bind: Bind, workers: int, jobs: int, command: RepositoryCommand) -> None:
     """Run the server; when it ends, wait until the embedded database has stopped, unless others use it."""
     from repository_site.operations.server import run_server
 
     try:
         check_bind(bind)
         command.stderr.write(f"Starting {workers} worker{'s' if workers > 1 else ''} ...")
-        run_server(bind, workers, announcement=f"Serving on {bind.url}; Ctrl-C stops.")
+        run_server(bind, workers, announcement=f"Serving on {bind.url}; Ctrl-C stops.", jobs=jobs)
     finally:
         if settings.EMBEDDED_POSTGRES is not None:
             settings.EMBEDDED_POSTGRES.release(wait=20)

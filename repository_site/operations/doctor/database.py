@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import psycopg
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.core import signing
@@ -15,8 +16,10 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from repository_site.core.database.pool import REPLICA
 from repository_site.core.database.replica import catch_up, has_replica
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import engine, fetch
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
+from storage.events.waking import notifications_arrive
+from storage.tenancy.distribution import operating_problems
 
 OLDEST_POSTGRES = 15
 # Validity, tokens and the lifecycle count in seconds, so this much is harmless.
@@ -25,6 +28,8 @@ IDLE_IN_TRANSACTION = 600
 ROLE_CHECK = "storage.E010"
 # Seconds in which a replica should have everything that the primary has.
 REPLICA_SECONDS = 5.0
+# Seconds in which a notification should arrive.
+NOTIFICATION_SECONDS = 2.0
 
 
 def server_version(look: Look) -> Iterator[HealthFinding]:
@@ -81,6 +86,15 @@ def tenancy(look: Look) -> Iterator[HealthFinding]:
     if not problems:
         (count,) = fetch("SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")[0]
         yield ok(f"policies and composite keys isolate {count} tenant tables")
+
+
+def nodes(look: Look) -> Iterator[HealthFinding]:
+    if not engine().is_distributed:
+        return
+    problems = list(operating_problems())
+    yield from (warning(problem, advice) for problem, advice in problems)
+    if not problems:
+        yield ok("shards can move, and no prepared transaction is left")
 
 
 def migrations(look: Look) -> Iterator[HealthFinding]:
@@ -163,6 +177,27 @@ def replica(look: Look) -> Iterator[HealthFinding]:
         yield warning(
             "the server of DATABASE_REPLICA_URL is not a standby",
             "Name a standby: this server gets no changes from the primary, or is the primary itself.",
+        )
+
+
+def listening(look: Look) -> Iterator[HealthFinding]:
+    """Send a notification and wait for it: a pooler in transaction mode accepts LISTEN, and delivers nothing."""
+    name = "DATABASE_LISTEN_URL" if settings.LISTEN_ADDRESS else "DATABASE_URL"
+    try:
+        arrive = notifications_arrive(NOTIFICATION_SECONDS)
+    except psycopg.Error as problem:
+        yield error(
+            f"{name} cannot be reached: {' '.join(str(problem).split())}",
+            f"Correct {name}. Until then, jobs and clients that wait for changes notice them seconds later.",
+        )
+        return
+    if arrive:
+        yield ok(f"notifications arrive through {name}")
+    else:
+        yield warning(
+            f"no notification arrives through {name}",
+            "Set DATABASE_LISTEN_URL to the direct address of the database of DATABASE_URL, not to that of a pooler."
+            " Until then, jobs and clients that wait for changes notice them seconds later.",
         )
 
 

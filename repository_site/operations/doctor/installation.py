@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shutil
+import smtplib
 import stat
 import tempfile
 import urllib.error
@@ -31,6 +32,8 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
 # A random key has more; a key of words or of a pattern has less.
 LEAST_BITS = 128
 EMPTY_ZLIB = len(zlib.compress(b""))
+# Seconds that the mail server has for each answer.
+MAIL_TIMEOUT = 5
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 WIDEST = {4: 8, 6: 16}
 DISK_WARNING, DISK_ERROR = (0.10, 2 * 1024**3), (0.03, 500 * 1024**2)
@@ -163,6 +166,21 @@ def judge_disk(free: int, total: int, where: str) -> HealthFinding:
         if free < min(total * share, size):
             return judge(text, advice)
     return ok(text)
+
+
+def mail(look: Look) -> Iterator[HealthFinding]:
+    server = settings.MAIL_SERVER
+    if server is None:
+        yield ok("EMAIL_URL is not set: messages are shown in the back office only")
+        return
+    try:
+        with server.connect(MAIL_TIMEOUT):
+            yield ok(f"{server} answers; mails are from {settings.DEFAULT_FROM_EMAIL}")
+    except (OSError, smtplib.SMTPException) as problem:
+        yield error(
+            f"{server} cannot be used: {' '.join(str(problem).split()) or type(problem).__name__}",
+            "Check EMAIL_URL (docs/how-to/mail.md). Mails wait until the server answers.",
+        )
 
 
 def server(look: Look) -> Iterator[HealthFinding]:

@@ -1,4 +1,4 @@
-"""Health checks of scheduled jobs: time zones, lifecycle runs, tasks."""
+"""Health checks of scheduled jobs: time zones, queue, webhooks, lifecycle runs, tasks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ from django.utils import timezone
 
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
-from storage.models import LifecycleRun, Storage
+from storage.jobs.queue_state import QueueState, queue_state
+from storage.models import LifecycleRun, Storage, WebhookCount
 
 LATE, MUCH_TOO_LATE = timedelta(hours=1), timedelta(days=1)
-SCHEDULE = "Schedule `manage.py run_lifecycle` every few minutes; docs/how-to/deploy.md contains a timer."
+WORKER = "Start `manage.py serve` without `--jobs 0`, or `manage.py work`; docs/how-to/jobs.md explains workers."
+SCHEDULE = f"{WORKER} Or schedule `manage.py run_lifecycle` every few minutes."
+WEBHOOKS = (
+    "Administrators of these storages see the reasons in the back office under Webhooks, where they can enable webhooks"
+    " and send messages again; see docs/how-to/webhooks.md."
+)
+# Seconds that a job may wait: more than the worker needs to find the jobs of one that was killed.
+LONG_WAIT = 300
+# Seconds that a job may run. Most take seconds, and a lock makes others wait for it.
+LONG_RUN = 3600
 
 
 def time_zones(look: Look) -> Iterator[HealthFinding]:
@@ -59,6 +69,47 @@ def _first_difference(name: str, zone: ZoneInfo) -> datetime | None:
         if moment.astimezone(zone).replace(tzinfo=None) != local:
             return moment
     return None
+
+
+def jobs(look: Look) -> Iterator[HealthFinding]:
+    yield from judge_jobs(queue_state())
+
+
+def judge_jobs(state: QueueState) -> Iterator[HealthFinding]:
+    text = f"{state.waiting} wait, {state.delayed} wait for their time, {state.running} run"
+    alive = f"{state.workers} workers run" if state.workers > 1 else f"{state.workers or 'no'} worker runs"
+    if state.failed:
+        advice = "The site's back office shows the errors, and can retry them: Jobs."
+        yield warning(f"{state.failed} failed", advice)
+    if state.longest > LONG_RUN:
+        advice = "The site's back office shows it: Jobs. If it hangs, restart its worker, and it returns to the queue."
+        yield warning(f"a job has been running for {state.longest / 60:.0f} minutes", advice)
+    if state.oldest > LONG_WAIT and state.workers:
+        advice = "Jobs arrive faster than they are done, or block each other: raise `--jobs`, or add a worker."
+        yield warning(f"the oldest job has waited for {state.oldest / 60:.0f} minutes; {alive}", advice)
+    elif state.oldest > LONG_WAIT:
+        yield error(f"{alive}, and the oldest job has waited for {state.oldest / 60:.0f} minutes", WORKER)
+    elif not state.failed and state.longest <= LONG_RUN:
+        yield ok(f"{alive}; {text}")
+
+
+def webhooks(look: Look) -> Iterator[HealthFinding]:
+    found = WebhookCount.objects.aggregate(
+        all=Sum("webhooks"), off=Sum("disabled_webhooks"), waiting=Sum("waiting_messages"), dead=Sum("dead_letters")
+    )
+    text = f"{found['all'] or 0} webhooks, {found['off'] or 0} disabled; {found['waiting'] or 0} messages wait"
+    problems = [
+        ("off", Q(disabled_webhooks__gt=0), f"{found['off']} webhooks are disabled"),
+        ("dead", Q(dead_letters__gt=0), f"{found['dead']} messages were given up"),
+        ("waiting", Q(waiting_since__lt=timezone.now() - LATE), "messages wait for more than an hour"),
+    ]
+    judged = [(WebhookCount.objects.filter(where), what) for name, where, what in problems if found[name]]
+    judged = [(rows, what) for rows, what in judged if rows.exists()]
+    for rows, what in judged:
+        storages = [str(each.storage) for each in rows.select_related("storage__collection")[:5]]
+        yield warning(f"{what}{_names(storages, rows.count(), look)}", WEBHOOKS)
+    if not judged:
+        yield ok(text)
 
 
 def lifecycle(look: Look) -> Iterator[HealthFinding]:

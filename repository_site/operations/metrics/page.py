@@ -25,6 +25,8 @@ from repository_site import __version__
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 from repository_site.core.middleware import FORWARDED, Middleware
 from repository_site.operations.metrics.instruments import Instruments, instruments
+from storage.jobs.queue_state import STATE_SQL as QUEUE_SQL
+from storage.jobs.queue_state import QueueState
 
 MEASURE_SECONDS = 2
 # Prometheus waits ten seconds by default; it must get an answer while the database is unreachable, too.
@@ -36,6 +38,12 @@ STATE_SQL = """SELECT count(*), count(*) FILTER (WHERE r.ended_on IS NULL),
         coalesce(sum(r.milliseconds), 0)::float8 / 1000, coalesce(sum(r.open_tasks), 0)::bigint,
         coalesce(sum(r.overdue_tasks), 0)::bigint, coalesce(sum(r.stuck_tasks), 0)::bigint
     FROM storage_storage s LEFT JOIN storage_lifecyclerun r ON r.storage_id = s.id"""
+
+WEBHOOK_SQL = """SELECT coalesce(sum(c.webhooks - c.disabled_webhooks), 0)::bigint,
+        coalesce(sum(c.disabled_webhooks), 0)::bigint, coalesce(sum(c.waiting_messages), 0)::bigint,
+        coalesce(sum(c.dead_letters), 0)::bigint,
+        coalesce(extract(epoch FROM clock_timestamp() - min(c.waiting_since)), 0)::float8
+    FROM storage_webhookcount c"""
 
 
 class MetricsPageMiddleware(Middleware):
@@ -86,10 +94,14 @@ class InstallationCollector:
         build = GaugeMetricFamily("repository_build_info", "Versions, as labels.", labels=[*versions])
         build.add_metric([*versions.values()], 1)
         yield build
-        row = _state()
+        row = _ask(STATE_SQL)
         yield GaugeMetricFamily("repository_database_up", "Whether the database answered.", value=row is not None)
         if row is not None:
             yield from _storages(row)
+        if (row := _ask(QUEUE_SQL)) is not None:
+            yield from _jobs(QueueState.of_row(row))
+        if (row := _ask(WEBHOOK_SQL)) is not None:
+            yield from _webhooks(row)
 
 
 def _storages(row: Any) -> Iterator[Metric]:
@@ -111,6 +123,23 @@ def _storages(row: Any) -> Iterator[Metric]:
     )
 
 
+def _jobs(state: QueueState) -> Iterator[Metric]:
+    counts = {"waiting": state.waiting, "delayed": state.delayed, "running": state.running, "failed": state.failed}
+    yield _by("state", "repository_jobs", "Background jobs in the queue.", counts.items())
+    yield GaugeMetricFamily("repository_jobs_oldest_seconds", "Wait of the oldest job that is due.", value=state.oldest)
+    yield GaugeMetricFamily("repository_job_workers", "Running workers for background jobs.", value=state.workers)
+
+
+def _webhooks(row: Any) -> Iterator[Metric]:
+    enabled, disabled, waiting, dead, oldest = row
+    webhooks, messages = {"enabled": enabled, "disabled": disabled}, {"waiting": waiting, "dead": dead}
+    yield _by("state", "repository_webhooks", "Webhooks of all storages.", webhooks.items())
+    yield _by("state", "repository_webhook_messages", "Messages that wait or were given up.", messages.items())
+    yield GaugeMetricFamily(
+        "repository_webhook_messages_oldest_seconds", "Age of the oldest message that waits.", value=oldest
+    )
+
+
 def _by(label: str, name: str, about: str, samples: Iterable[tuple[str, float]]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, about, labels=[label])
     for value, number in samples:
@@ -118,23 +147,23 @@ def _by(label: str, name: str, about: str, samples: Iterable[tuple[str, float]])
     return family
 
 
-def _state() -> Any:
-    """Return the numbers of the database; None when it is unreachable.
+def _ask(sql: str) -> Any:
+    """Return the numbers of the database, one row; None when it is unreachable.
 
     The usual timeout of the pool is longer than that of Prometheus.
     """
     pool = getattr(connections["default"], "pool", None)
     try:
         if pool is not None:
-            return _ask_by(pool)
+            return _ask_by(pool, sql)
         with connection.cursor() as cursor:
-            cursor.execute(STATE_SQL)
+            cursor.execute(sql)
             return cursor.fetchone()
     except (Error, DriverError, PoolTimeout, EmbeddedPostgresError):
         return None
 
 
-def _ask_by(pool: Any) -> Any:
+def _ask_by(pool: Any, sql: str) -> Any:
     """Ask by the pool, which a worker without requests has not opened yet.
 
     The first connection may have ended with the database, so a failure is retried once.
@@ -143,12 +172,12 @@ def _ask_by(pool: Any) -> Any:
         pool.open()
     try:
         with pool.connection(timeout=DATABASE_SECONDS) as driver:
-            return driver.execute(STATE_SQL).fetchone()
+            return driver.execute(sql).fetchone()
     except PoolTimeout:
         raise
     except DriverError:
         with pool.connection(timeout=DATABASE_SECONDS) as driver:
-            return driver.execute(STATE_SQL).fetchone()
+            return driver.execute(sql).fetchone()
 
 
 def start_measuring(recorded: Instruments) -> None:

@@ -19,7 +19,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 class RequestCountMiddleware(Middleware):
     """The outermost middleware, so that it measures all others. A streamed list is timed until it begins.
 
-    `StoragePathMiddleware` and the API set `request.storage`; requests without a storage are no traffic of any.
+    `StoragePathMiddleware` and the API set `request.storage`; requests without a storage count for none.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

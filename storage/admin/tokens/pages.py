@@ -178,8 +178,10 @@ class TokenPages(RotationPages):
             "title": title,
             "note": note,
             "opts": self.opts,
-            "token": issued.token,
-            "value": issued.value,
+            "heading": issued.token.name,
+            "label": _("Value of the token"),
+            "secret": issued.value,
+            "done_address": reverse("admin:storage_apitoken_changelist"),
             "roles": role_badges(issued.token.roles),
             "calls": [f"curl -H '{header}' {address}/{name}" for name in ("info", "facets")],
         }

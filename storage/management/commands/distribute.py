@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.problems import Problem
 from repository_site.core.progress import with_progress
+
+ALREADY = "All tables are already distributed.\n"
+# Citus takes no more.
+MOST_SHARDS = 64_000
 
 
 class Command(RepositoryCommand):
@@ -25,19 +29,23 @@ class Command(RepositoryCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="print the statements, and change nothing")
-        parser.add_argument("--shards", type=int, help="number of shards; default: the setting of Citus, usually 32")
+        parser.add_argument(
+            "--shards", type=shard_count, help="number of shards; default: the setting of Citus, usually 32"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.tenancy.distribution import distribute, plan
 
-        try:
+        if options["dry_run"]:
             statements = plan(options["shards"])
-        except Problem as problem:
-            raise CommandError(problem.message) from None
-        if not statements:
-            self.stdout.write("All tables are already distributed.")
-        elif options["dry_run"]:
-            self.stdout.write("".join(f"{statement};\n" for statement in statements), ending="")
-        else:
-            distribute(with_progress(statements, "Statements", len(statements)))
+            self.stdout.write("".join(f"{statement};\n" for statement in statements) or ALREADY, ending="")
+        elif distribute(options["shards"], lambda found: with_progress(found, "Statements", len(found))):
             self.stdout.write("All tables are distributed.")
+        else:
+            self.stdout.write(ALREADY, ending="")
+
+
+def shard_count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_SHARDS:
+        raise ArgumentTypeError(f"expected a number from 1 to {MOST_SHARDS}")
+    return int(text)

@@ -31,18 +31,21 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.models import Storage
-        from storage.quotas import read_use
+        from storage.quotas import read_reachable_use
         from storage.tenancy.contexts import context_at
 
         storages = Storage.objects.select_related("collection").prefetch_related("cultures")
         if options["collection"]:
             context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
-        use = read_use(storages)
-        rows = [_row(storage, use.get(storage.pk, {})) for storage in storages]
+        use, away = read_reachable_use(storages)
+        rows = [_row(storage, None if storage.pk in away else use.get(storage.pk, {})) for storage in storages]
         if options["nodes"]:
             nodes = _nodes()
             rows = [{**row, "node": nodes.get(row["tenant"], "")} for row in rows]
+        for node in sorted({*away.values()}):
+            names = ", ".join(str(storage) for storage in storages if away.get(storage.pk) == node)
+            self.stderr.write(f"Node {node} does not answer. These storages are not available: {names}")
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -51,7 +54,8 @@ class Command(RepositoryCommand):
             self.stderr.write("There are no storages. Create one: manage.py provision_storage acme handbook")
 
 
-def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
+def _row(storage: Storage, use: dict[str, int] | None) -> dict[str, Any]:
+    """Return the columns of a storage. `use` is None if its node does not answer."""
     cultures = storage.culture_set()
     return {
         "storage": str(storage),
@@ -63,7 +67,9 @@ def _row(storage: Storage, use: dict[str, int]) -> dict[str, Any]:
         "timeZone": storage.time_zone,
         "anonymous": storage.anonymous_access,
         "isValid": storage.is_valid,
-        "quotas": {name: {"used": use.get(name, 0), "most": most} for name, most in _quotas(storage)},
+        "quotas": {
+            name: {"used": None if use is None else use.get(name, 0), "most": most} for name, most in _quotas(storage)
+        },
     }
 
 
@@ -87,5 +93,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
     if isinstance(value, dict):
-        return ",".join(f"{name} {numbers['used']}/{numbers['most']}" for name, numbers in value.items())
+        return ",".join(f"{name} {_known(numbers['used'])}/{numbers['most']}" for name, numbers in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _known(used: int | None) -> str:
+    return "?" if used is None else str(used)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 class Command(RepositoryCommand):
     help = (
         "Count elements, versions, references, shapes and bytes of each storage, and store the numbers for the\n"
-        f"site's back office. The command also deletes request counts older than {KEPT_DAYS} days and expired\n"
-        "sessions. Run it once a night from cron or a timer. It prints one line for each storage; `--verbosity 0`\n"
-        "prints failures only."
+        f"site's back office. The command also deletes request counts older than {KEPT_DAYS} days, expired\n"
+        "sessions and idempotency keys, and events that are older than their storage keeps them. A worker does the\n"
+        "same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one line for\n"
+        "each storage; `--verbosity 0` prints failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
@@ -34,14 +35,14 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from django.contrib.sessions.backends.db import SessionStore
 
-        from storage.provisioning.sizes import measure_storage
+        from storage.housekeeping import forget_and_measure
         from storage.traffic import forget_old_hours
 
         failed = 0
         storages = self._storages(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
             try:
-                size = measure_storage(storage)
+                forgotten_events, size = forget_and_measure(storage)
             except NotFound:
                 # Somebody removed the storage after the list was read.
                 continue
@@ -52,6 +53,9 @@ class Command(RepositoryCommand):
                 continue
             if options["verbosity"]:
                 self.stdout.write(f"{storage}: {_in_words(size)}")
+                if forgotten_events:
+                    days = storage.event_days
+                    self.stderr.write(f"{storage}: {forgotten_events} events older than {days} days deleted.")
         SessionStore.clear_expired()
         forgotten = forget_old_hours()
         if forgotten and options["verbosity"]:

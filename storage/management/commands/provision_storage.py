@@ -12,7 +12,7 @@ from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
 from storage.management.quota_arguments import add_quota_arguments
-from storage.options import STUCK_AFTER_DAYS, AnonymousAccess
+from storage.options import EVENT_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
 
 
 class Command(RepositoryCommand):
@@ -68,6 +68,13 @@ class Command(RepositoryCommand):
             default=STUCK_AFTER_DAYS,
             metavar="DAYS",
             help="days after which an open release task counts as stuck; default: %(default)s",
+        )
+        parser.add_argument(
+            "--event-days",
+            type=int,
+            default=EVENT_DAYS,
+            metavar="DAYS",
+            help="days for which events of changes are kept; default: %(default)s",
         )
         add_quota_arguments(parser)
         parser.add_argument("--base", type=UUID, metavar="GUID", help="GUID of the base storage")

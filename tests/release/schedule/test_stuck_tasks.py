@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from elements.models import Reference
 from release.models import LifecycleEntry
+from release.schedule.lifecycle_jobs import run_lifecycle
 from storage.access.tokens import revoke_token
 from storage.models import ApiToken, Storage
 from storage.options import Role
@@ -17,7 +21,7 @@ from tests.factories import token_for
 from tests.release.house import ID, MakeClient
 from tests.release.scheduled_runs import DAY, NOW, TICK, mark, run
 from tests.release.settable_clock import SettableClock
-from tests.release.stored_contents import fingerprints, rival_of
+from tests.release.stored_contents import fingerprints, fresh, rival_of
 from tests.release.task_calls import TYPE, act, done, grant, open_task, set_task
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -48,6 +52,15 @@ class TestStuckTasks:
         assert run(house) == ({"stuck": [f"{task}, {TYPE}: {reason}"]} if reason else {})
         assert mark(house, task) == ((NOW, [reason]) if reason else (None, []))
         assert run(house) == {}
+
+    def test_a_run_does_not_wait_for_tasks_that_are_decided_now(self, house: Storage) -> None:
+        """Both would lock the tasks of a version in different orders: a deadlock. A dry run locks nothing."""
+        open_task(house, assignee="eve")
+        for dry_run, expected in ((True, []), (False, ["FOR UPDATE SKIP LOCKED"])):
+            with CaptureQueriesContext(connection) as found:
+                run_lifecycle(fresh(house), dry_run=dry_run)
+            of_tasks = [each["sql"] for each in found if "release_task" in each["sql"]]
+            assert [text for each in of_tasks for text in re.findall(r"FOR UPDATE.*", each)] == expected
 
     @pytest.mark.parametrize(
         ("members", "inactive", "without_role", "reason"),

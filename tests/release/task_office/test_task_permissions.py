@@ -49,11 +49,11 @@ class TestRights:
         task = ask(desk(user="anna"))
         response = take(dora, "accept", task, comment="x")
         assert (response.status_code, ANOTHERS in text_of(response)) == (403, True)
-        for step, does in (("withdraw", "withdraw this"), ("remind", "record a reminder")):
+        for step, does in (("withdraw", "withdraw this"), ("remind", "remind")):
             response = take(someone, step, task, comment="x")
             words = f"Only the requester or an administrator can {does}."
             assert (response.status_code, words in text_of(response)) == (403, True)
-        assert "1 reminder was recorded." in told(anna, take(anna, "remind", task))
+        assert "1 reminder was sent." in told(anna, take(anna, "remind", task))
         assert "1 task was withdrawn." in told(anna, take(anna, "withdraw", task, comment="Not yet."))
 
     def test_a_requester_cannot_accept(self, house: Storage, desk: MakeClient) -> None:

@@ -53,6 +53,11 @@ def test_a_version_in_review_cannot_be_edited_until_it_is_sent_back(desk: MakeCl
         ("InProcessToInReview", None), ("InReviewToInProcess", "Please say who.")
     ]  # fmt: skip
     assert told[0][1] != told[1][1]
+    steps = anna.steps("inProcess")
+    assert [each["number"] for each in steps] == [1, 2]
+    assert steps == anna.steps("inProcess", "?$orderBy=time") == anna.steps("inProcess", "?$orderBy=time%20asc")
+    assert steps[::-1] == anna.steps("inProcess", "?$orderBy=time%20desc")
+    assert steps[:1] == anna.steps("inProcess", "?$orderBy=time%20desc&$page=2&$pageSize=1")
 
 
 def test_a_released_version_cannot_be_edited(desk: MakeClient, house: Storage) -> None:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import copy
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from storage.models import Storage
-from storage.provisioning.templates import TEMPLATE_DIR
 from tests.conftest import StorageMaker
-from tests.release.house import Wire, write_lines
+from tests.release.house import Wire, write_lines, write_template
 from tests.release.validation_rules import RULES
 
 
@@ -17,13 +14,9 @@ from tests.release.validation_rules import RULES
 def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     """acme/house with further validation rules and two mandatory cultures; rival/house has the standard template."""
     folder = tmp_path_factory.mktemp("house")
-    template = json.loads((TEMPLATE_DIR / "standard.json").read_text(encoding="utf-8"))
-    template["validationRules"] |= copy.deepcopy(RULES)
-    path = folder / "template.json"
-    path.write_text(json.dumps(template), encoding="utf-8")
     own: Wire = {
         "key": "house",
-        "template": str(path),
+        "template": write_template(folder / "template.json", RULES),
         "time_zone": "Europe/Berlin",
         "mandatory_cultures": (1031, 1033),
     }

@@ -25,7 +25,7 @@ from repository_site.core.embedded_postgres import (
 from repository_site.core.embedded_postgres.paths import ServerPaths
 
 PROJECT = Path(__file__).parents[3]
-PATIENCE = 20.0
+PATIENCE = 60.0
 # A process that uses the server until its standard input is closed.
 USER = """
 import sys

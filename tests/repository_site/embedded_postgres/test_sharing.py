@@ -121,7 +121,7 @@ def test_release_waits_for_the_server_unless_others_use_it(server: EmbeddedPostg
     other = users.start(server.data_dir)
     begin = time.monotonic()
     assert not server.release(wait=PATIENCE)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < PATIENCE / 2
     assert works(server)
     leave(other)
     assert server.release(wait=PATIENCE)
@@ -134,14 +134,14 @@ def test_a_process_that_comes_during_the_stop_waits_and_starts_it_again(server: 
     pids: set[int] = set()
     pause = 0.0
     while len(pids) < 3:  # at first the newcomer is faster than the keeper, then it comes in the middle of the stop
-        assert pause < 1
+        assert pause < 10
         server.ensure_running()
         assert works(server)
         assert keeper_process(server).is_running()
         pids.add(postmaster_pid(server))
         server.release()
         time.sleep(pause)
-        pause += 0.01
+        pause = 1.1 * pause + 0.01
     assert server.release(wait=PATIENCE)
     assert_gone(server)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.fairness import budgets
 from repository_site.core.fairness.budgets import LONGEST_DEBT, Budget
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from repository_site.core.environment import Rate
+from repository_site.core.environment.values import Rate
 from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.origin import ELSEWHERE
@@ -69,12 +69,12 @@ def waiting(gate: Gate, storage: str = ACME, caller: int = ANNA, is_accepted: bo
     while gate.waiting == before:
         time.sleep(0.001)
     yield found
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
 
 
 def wait_for(found: list[Ticket]) -> Ticket:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not found:
         assert time.monotonic() < end
         time.sleep(0.001)
@@ -201,7 +201,7 @@ class TestPlaces:
 
 class TestOrder:
     def test_a_storage_without_running_requests_comes_first(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
         with waiting(gate) as own, waiting(gate, "new/comer") as other:
             gate.leave(held.pop(), 0)
@@ -210,7 +210,7 @@ class TestOrder:
             assert wait_for(own).storage == ACME
 
     def test_the_storage_with_more_budget_comes_first(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         gate.leave(gate.enter("dear/one", ANNA), 2)
         gate.leave(gate.enter("cheap/one", ANNA), 1)
         held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
@@ -222,7 +222,7 @@ class TestOrder:
     def test_the_caller_with_fewer_running_requests_comes_first(
         self, gate: Gate, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = entered(gate, PLACES - 1)
         with waiting(gate) as first, waiting(gate, ACME, BEN) as second:
             gate.leave(held.pop(), 0)
@@ -234,7 +234,7 @@ class TestOrder:
     def test_a_request_does_not_overtake_waiting_ones_of_its_caller(
         self, gate: Gate, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = entered(gate, PLACES - 1)
         with waiting(gate) as first, waiting(gate) as second:
             gate.leave(held.pop(), 0)
@@ -268,7 +268,7 @@ class TestUnknownCallers:
     def test_waiting_ones_do_not_keep_accepted_callers_waiting(
         self, gate: Gate, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         gate.leave(gate.enter(ACME, ANNA), 0)
         strangers = [gate.enter(ACME, 100 + number, is_accepted=False) for number in range(5)]
         with waiting(gate, ACME, 200, is_accepted=False) as later:
@@ -279,7 +279,7 @@ class TestUnknownCallers:
 
     def test_accepted_callers_get_every_second_turn(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
         """Also if the storage has one place, and each request comes from another network with a full budget."""
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         gate.leave(gate.enter(RIVAL, ANNA), 0)
         gate.leave(gate.enter(ACME, ANNA), 6)
         [held] = entered(gate, 1)
@@ -297,7 +297,7 @@ class TestUnknownCallers:
 
     def test_they_leave_waiting_threads_to_accepted_callers(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
         gate._threads = Shares(16)
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = entered(gate, PLACES - 1)
         threads = []
         for number in range(6):
@@ -312,7 +312,7 @@ class TestUnknownCallers:
                 gate.leave(each, 0)
             gate.leave(wait_for(own), 0)
         for thread in threads:
-            thread.join(5)
+            thread.join(60)
         assert (gate.waiting, gate._unknown) == (0, {})
 
 
@@ -332,7 +332,7 @@ class TestWaiting:
     ) -> None:
         """And a caller at most three quarters of that."""
         gate._threads = Shares(16)
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = [*entered(gate, 4), *entered(gate, 4, RIVAL)]
         threads = []
         for number in range(6):
@@ -353,7 +353,7 @@ class TestWaiting:
         for each in held:
             gate.leave(each, 0)
         for thread in threads:
-            thread.join(5)
+            thread.join(60)
         assert gate.tallies.refused == {"crowded": 2}
         assert gate.waiting == 0
 
@@ -386,7 +386,7 @@ class TestStreams:
         assert gate._batches == {}
 
     def test_batches_come_before_requests_of_their_storage(self, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gates, "PATIENCE", 5)
+        monkeypatch.setattr(gates, "PATIENCE", 60)
         held = entered(gate, PLACES - 1)
         order: list[str] = []
 
@@ -401,7 +401,7 @@ class TestStreams:
                 time.sleep(0.001)
             assert not request
             gate.leave(held.pop(), 0)
-            thread.join(5)
+            thread.join(60)
             wait_for(request)
             assert order == ["batch"]
 

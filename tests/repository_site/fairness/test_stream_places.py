@@ -26,12 +26,12 @@ def places(gate: Gate) -> StreamPlaces:
     return StreamPlaces(4, gate)
 
 
-def taken(places: StreamPlaces, who: Who) -> int:
+def taken(places: StreamPlaces, who: Who, is_accepted: bool = True) -> int:
     """Take places until one is refused at once."""
     count = 0
     with pytest.raises(TooManyRequests) as caught:
         while count < 10:
-            places.take(who)
+            places.take(who, is_accepted)
             count += 1
     assert (caught.value.message, caught.value.retry_after) == (ALL_TAKEN, 5)
     return count
@@ -61,7 +61,7 @@ def test_a_storage_with_less_than_its_share_waits(places: StreamPlaces, gate: Ga
     time.sleep(0.05)
     assert waiting.is_alive()
     places.give_back(ACME)
-    waiting.join(5)
+    waiting.join(60)
     assert not waiting.is_alive()
     assert places._held == {"acme/handbook": 2, "rival/handbook": 2}
     for who in (ACME, ACME, RIVAL, RIVAL):
@@ -81,4 +81,18 @@ def test_nobody_waits_for_long(places: StreamPlaces, gate: Gate, monkeypatch: py
 
 def test_a_worker_with_few_connections(gate: Gate) -> None:
     places = StreamPlaces(1, gate)
+    assert taken(places, ACME) == 1
+
+
+def test_unknown_callers_leave_a_place_for_accepted_ones(places: StreamPlaces, gate: Gate) -> None:
+    strangers = [("acme/handbook", number) for number in (2, 3)]
+    assert [taken(places, who, is_accepted=False) for who in strangers] == [2, 0]
+    assert taken(places, ACME) == 1
+    for who, is_accepted in ((strangers[0], False), (strangers[0], False), (ACME, True)):
+        places.give_back(who, is_accepted)
+    assert (places._held, places.taken, gate._connections) == ({}, 0, 0)
+    # While others are active, a storage has two places.
+    gate.presence.note(*ACME)
+    gate.presence.note(*RIVAL)
+    assert taken(places, strangers[1], is_accepted=False) == 1
     assert taken(places, ACME) == 1

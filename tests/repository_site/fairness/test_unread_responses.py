@@ -54,12 +54,42 @@ def test_unknown_callers_leave_a_part_of_their_storage_free() -> None:
 
 
 def test_a_response_waits_until_others_are_read() -> None:
-    unread = UnreadResponses(160, patience=10)
+    unread = UnreadResponses(160, patience=60)
     assert unread.take(ACME, 100)
     began = time.monotonic()
     threading.Timer(0.1, unread.give_back, (ACME, 100)).start()
     assert unread.take(ACME, 100)
-    assert 0.05 < time.monotonic() - began < 5
+    assert 0.05 < time.monotonic() - began < 30
+
+
+def test_few_responses_of_a_storage_wait() -> None:
+    """Others, which have no room either, may wait as well."""
+    unread = UnreadResponses(160, patience=60)
+    unread.take_anyway(ACME, 160)
+    found: list[bool] = []
+    threads = []
+    for number, who in enumerate((ACME, ACME, RIVAL), 1):
+        threads.append(threading.Thread(target=lambda who=who: found.append(unread.take(who, 30))))
+        threads[-1].start()
+        while unread._waiting.total() < 30 * number:
+            time.sleep(0.001)
+    began = time.monotonic()
+    assert not unread.take(COLLEAGUE, 30)
+    assert time.monotonic() - began < 30
+    unread.give_back(ACME, 160)
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 3
+    assert (unread.taken, dict(unread._waiting)) == (90, {})
+
+
+def test_a_response_that_waits_too_long_is_refused() -> None:
+    unread = UnreadResponses(160, patience=0.05)
+    unread.take_anyway(ACME, 160)
+    began = time.monotonic()
+    assert not unread.take(RIVAL, 30)
+    assert time.monotonic() - began >= 0.05
+    assert (unread.taken, dict(unread._waiting)) == (160, {})
 
 
 @pytest.fixture
@@ -91,6 +121,19 @@ def test_large_responses_are_counted_until_they_are_read(unread: UnreadResponses
         call()
     assert unread.taken == 0
     assert send("GET", HttpResponse(b"x" * 100))[0].status_code == 200
+
+
+def test_a_response_that_waits_has_left_its_place(unread: UnreadResponses) -> None:
+    unread.take_anyway(ACME, 160)
+    seen: list[int] = []
+
+    def look(who: Who, is_accepted: bool) -> bool:
+        seen.append(admission.gate._connections)
+        return False
+
+    unread._has_room = look  # type: ignore[method-assign]
+    assert send("GET", HttpResponse(b"x" * 100))[0].status_code == 429
+    assert set(seen) == {0}
 
 
 def test_unknown_readers_from_several_networks_share_a_part(unread: UnreadResponses) -> None:

@@ -23,7 +23,7 @@ def in_a_worker(work: Callable[[], None]) -> int:
     """Run a function in a forked process, like a worker, and return its exit code."""
     process = get_context("fork").Process(target=work)
     process.start()
-    process.join(30)
+    process.join(60)
     return process.exitcode or 0
 
 

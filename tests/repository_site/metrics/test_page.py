@@ -275,5 +275,5 @@ def test_measuring_ends_with_the_process(recorded: Instruments, monkeypatch: pyt
         page.start_measuring(recorded)
     (thread,) = set(threading.enumerate()) - others
     at_the_end.call_args.args[1]()
-    thread.join(5)
+    thread.join(60)
     assert (thread.name, thread.is_alive()) == ("metrics", False)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.server_process import Server, free_port
+from tests.server_process import DataFolders, Server, free_port
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, data_folders: DataFolders) -> Iterator[Server]:
     """A demo whose clients are trusted proxies, and which waits one second for a body."""
     server = Server(tmp_path_factory.mktemp("running_server") / "var", free_port())
     server.environ |= {
@@ -20,6 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "REPOSITORY_STREAM_TIMEOUT": "1",
         "REPOSITORY_TRUSTED_PROXIES": "127.0.0.1",
     }
-    server.start("demo")
+    data_folders.copy(server.data_dir, "demo", "--no-serve")
+    server.start("serve")
     yield server
     server.kill()

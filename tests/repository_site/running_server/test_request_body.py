@@ -80,13 +80,14 @@ def test_a_large_body_has_the_time_that_its_rate_needs(monkeypatch: pytest.Monke
     assert sender.now == 60
 
 
+@pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize(
     ("header", "start"), [("Content-Length: 500", b"{"), ("Transfer-Encoding: chunked", b"1\r\n{\r\n")]
 )
 def test_a_server_ends_requests_whose_bodies_trickle_in(server: Server, header: str, start: bytes) -> None:
     lines = (f"POST {INFO} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", header, "", "")
-    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(5)]
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(5)]
     began = time.monotonic()
     for each in clients:
         each.sendall("\r\n".join(lines).encode() + start)
@@ -97,10 +98,11 @@ def test_a_server_ends_requests_whose_bodies_trickle_in(server: Server, header: 
                 answer += received
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"arrives more slowly than 8192 bytes a second." in answer
-    assert 0.9 < time.monotonic() - began < 15
+    assert 0.9 < time.monotonic() - began < 50
     assert server.request("GET", INFO)[0] == 200
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_bodies_over_real_http(server: Server) -> None:
     json_type = {"Content-Type": "application/json"}
@@ -112,6 +114,6 @@ def test_bodies_over_real_http(server: Server) -> None:
     too_long = server.request("POST", INFO, [b"x" * 600, b"x" * 600], {"Transfer-Encoding": "chunked"})
     assert too_long[0] == 413
     # The server does not support HTTP/2 (D166): it does not answer the settings frame with one.
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
         assert client.recv(1000)[:12] in (b"", b"HTTP/1.1 400")

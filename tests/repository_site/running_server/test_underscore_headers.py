@@ -19,7 +19,7 @@ INFO = "/demo/showcase/_api/rest/info"
 def send(server: Server, *lines: str, method: str = "GET", path: str = INFO, body: str = "") -> tuple[int, Any, str]:
     """Send a request as bytes; return status, body and the log line of the request."""
     head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", "Connection: close", *lines]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(("\r\n".join(head) + "\r\n\r\n" + body).encode())
         answer = b""
         while piece := client.recv(65536):
@@ -28,6 +28,7 @@ def send(server: Server, *lines: str, method: str = "GET", path: str = INFO, bod
     return int(headers.split()[1]), json.loads(content) if content else None, headers.decode()
 
 
+@pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_client_cannot_replace_headers_of_the_proxy(server: Server, order: tuple[int, int]) -> None:
@@ -38,6 +39,7 @@ def test_a_client_cannot_replace_headers_of_the_proxy(server: Server, order: tup
     assert info["apiUrl"] == f"http://127.0.0.1:{server.port}/demo/showcase/_api/"
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_the_address_of_a_client_cannot_be_forged(server: Server) -> None:
     """Requests with wrong tokens are throttled by address; another spelling must not choose the address."""
@@ -50,6 +52,7 @@ def test_the_address_of_a_client_cannot_be_forged(server: Server) -> None:
     assert status == 429
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_other_headers_with_underscores_are_ignored(server: Server) -> None:
     # An invalid token would get 401.

@@ -1,0 +1,80 @@
+"""Parameters and responses of the change feed, for decorators and the OpenAPI document."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+
+from elements.api.query import DEFAULT_PAGE_SIZE, PAGE_SIZE
+from repository_site.core.rest.serializers import BodySerializer
+from storage.models import EventType
+
+AFTER, WAIT = "$after", "$wait"
+TYPE, FACET, ELEMENT_TYPE, STATE = "type", "facet", "elementType", "state"
+# Proxies give up after 60 seconds.
+LONGEST_WAIT = 50
+
+
+class ChangeEventSerializer(BodySerializer):
+    """A CloudEvent 1.0."""
+
+    specversion = serializers.ChoiceField(choices=["1.0"])
+    id = serializers.UUIDField(help_text="Id of the event. The same event always has the same id.")
+    source = serializers.CharField(help_text="Path of the storage.")  # type: ignore[assignment]  # the name in the response
+    type = serializers.ChoiceField(choices=[each.value for each in EventType])
+    subject = serializers.UUIDField(help_text="Id of the element, the token, or the storage.")
+    time = serializers.DateTimeField(help_text="Time of the change, in UTC.")
+    datacontenttype = serializers.ChoiceField(choices=["application/json"])
+    data = serializers.DictField(help_text="What has changed; depends on the type.")  # type: ignore[assignment]  # the name in the response
+
+
+class ChangeFeedSerializer(BodySerializer):
+    count = serializers.IntegerField()
+    values = ChangeEventSerializer(many=True)
+    next = serializers.CharField(
+        help_text="Cursor after this page, for `$after`. At the end of the feed it is the cursor of the request."
+    )
+
+
+class GoneProblemSerializer(BodySerializer):
+    error = serializers.CharField()
+
+
+class GoneSerializer(BodySerializer):
+    message = serializers.CharField()
+    output = serializers.ChoiceField(choices=["dialog"])
+    type = serializers.ChoiceField(choices=["error"])
+    data = GoneProblemSerializer(many=True)  # type: ignore[assignment]  # the name in the response
+    next = serializers.CharField(help_text="The oldest valid cursor.")
+
+
+GONE = OpenApiResponse(GoneSerializer, "The events after this cursor are not known any more; `next` is the oldest one.")
+
+
+def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
+    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
+
+
+_TYPES = "|".join(each.value.replace(".", r"\.") for each in EventType)
+PARAMETERS = [
+    _query(AFTER, "Cursor: `next` of an earlier response. Without it, the feed starts with the oldest event."),
+    _query(
+        PAGE_SIZE,
+        f"Largest number of events in the response. The default is {DEFAULT_PAGE_SIZE}.",
+        type="integer",
+        minimum=1,
+        maximum=settings.MAX_PAGE_SIZE,
+    ),
+    _query(
+        WAIT,
+        "If there is no event, wait for one, at most so many seconds.",
+        type="integer",
+        minimum=1,
+        maximum=LONGEST_WAIT,
+    ),
+    _query(TYPE, "Types of events, separated by commas.", pattern=rf"^\s*({_TYPES})\s*(,\s*({_TYPES})\s*)*$"),
+    _query(FACET, "Names of facets, separated by commas, case-insensitive."),
+    _query(ELEMENT_TYPE, "Keys of element types, separated by commas."),
+    _query(STATE, "States after the change, separated by commas."),
+]

@@ -1,0 +1,1 @@
+"""BPMN 2.0 documents: reading, writing and mapping to diagrams. Only importing and exporting use the database."""

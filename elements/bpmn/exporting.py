@@ -1,0 +1,40 @@
+"""Export of the diagram of a version as a BPMN document (D287)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import orjson
+
+from elements.bpmn.called_processes import written_names
+from elements.bpmn.mapping import DESCRIPTION, ShownElement, model_of, process_id
+from elements.bpmn.parsing import parse_stored
+from elements.bpmn.writing import ExportedProcess, write
+from elements.naming import NAME
+from elements.reading import rows
+from elements.reading.assembly.assembler import Reader
+from elements.reading.bounds import most_text
+from elements.reading.drawings import read_diagram, read_source
+from elements.reading.rows import VersionRow
+
+
+def export_bpmn(reader: Reader, row: VersionRow, culture: int) -> Callable[[], bytes]:
+    """Read a diagram and return the function that writes its document, which needs no database."""
+    stored = read_diagram(row.version)
+    identities = rows.read_identities(reader.audience, {each.element for each in stored.shapes})
+    wanted = [row.version, *(each.version for each in identities.values())]
+    found = rows.read_versions(wanted, only=(NAME, DESCRIPTION), most=most_text(len(wanted)))
+    shown = {element: found[each.version] for element, each in identities.items()}
+    elements = {id: ShownElement(reader.types[each.type], orjson.loads(each.attributes)) for id, each in shown.items()}
+    source = read_source(row.version)
+    own = orjson.loads(found[row.version].attributes).get(NAME, {})
+    cultures = reader.configuration.cultures
+    order = [str(lcid) for lcid in dict.fromkeys((cultures.default, *cultures.data))]
+    names = written_names([id for id, each in elements.items() if not each.type.lives_in_diagrams])
+    model = model_of(stored, elements, str(culture), names)
+    subject = ExportedProcess(process_id(row.element), own, [*names.values()])
+
+    def make() -> bytes:
+        return write(parse_stored(source) if source else None, model, subject, str(culture), order)
+
+    return make

@@ -1,0 +1,1 @@
+"""Layered layout of a flow: sizes and links become positions and lines."""

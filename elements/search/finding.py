@@ -1,0 +1,190 @@
+"""Finds and ranks versions (D383): one statement for the candidates of the rarest word, their test, rank and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from elements.reading.rows import Audience
+from elements.search.expanding import Expanded
+from elements.search.queries import SearchPart
+from elements.search.visibility import Searchable
+from repository_site.core.database.statements import fetch, id_array, text_array
+
+# Versions of a word that are read, and those of them that the caller sees, which are tested (D383).
+MOST_READ, MOST_CANDIDATES = 50_000, 10_000
+# Elements by name whose references are followed, references to each, and all of them; also those of old versions.
+MOST_NAMED, MOST_REFERENCES, MOST_LINKED = 200, 2_000, 20_000
+# Weights of a part: the word itself in a name, another form of it in a name, and anywhere else; and of a whole name.
+WORD_IN_NAME, FORM_IN_NAME, IN_TEXT = 8, 5, 1
+WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
+# Each LATERAL with a limit is one index look-up for each candidate, regardless of the planner's estimate.
+ELEMENT = """CROSS JOIN LATERAL (
+        SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = c.version LIMIT 1) e"""
+DOCUMENT = """CROSS JOIN LATERAL (
+        SELECT d.names, d.texts FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+VERSION = """CROSS JOIN LATERAL (
+        SELECT v.state, v.sort_name FROM elements_elementversion v WHERE v.id = c.version LIMIT 1) v"""
+# Names first. Two limits instead of an order: a frequent word can have a million rows. Old versions and drafts are left
+# out before the limit of candidates, so that they do not take the places of others.
+FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
+            (SELECT p.versions FROM elements_searchposting p WHERE p.word = ANY(%s::text[]) AND p.in_name LIMIT {read})
+            UNION ALL (SELECT p.versions FROM elements_searchposting p WHERE p.word = ANY(%s::text[]) AND NOT p.in_name
+                LIMIT {read})) q CROSS JOIN LATERAL unnest(q.versions) AS u(version) LIMIT {read}),
+    candidates AS MATERIALIZED (SELECT DISTINCT t.version, t.id, t.type_id FROM (SELECT c.version, e.id, e.type_id
+            FROM posted c {element} WHERE e.type_id = ANY(%s::uuid[]) LIMIT {candidates}) t),
+    seen AS MATERIALIZED (SELECT c.id AS element, c.type_id AS type, c.version, v.state, v.sort_name,
+            {rank} AS rank, ({in_names}) AS is_named
+        FROM candidates c CROSS JOIN LATERAL (SELECT c.type_id) e {document} {version} WHERE {wanted}{excluded}),
+    named AS MATERIALIZED (SELECT s.element FROM seen s WHERE s.is_named
+        ORDER BY s.rank DESC, s.sort_name, s.element LIMIT {named}),
+    linked AS MATERIALIZED (SELECT DISTINCT l.version FROM (
+            SELECT r.version_id AS version FROM named n CROSS JOIN LATERAL (SELECT r.version_id
+                FROM elements_reference r WHERE r.target_id = n.element LIMIT {references}) r
+            UNION ALL SELECT s.version_id FROM named n CROSS JOIN LATERAL (SELECT s.version_id
+                FROM elements_shape s WHERE s.element_id = n.element LIMIT {references}) s
+            UNION ALL SELECT p.version_id FROM named n CROSS JOIN LATERAL (SELECT p.version_id
+                FROM elements_lane p WHERE p.element_id = n.element LIMIT {references}) p LIMIT {linked}) l),
+    hits AS MATERIALIZED (SELECT s.element, s.type, s.version, s.state, s.sort_name, s.rank FROM seen s
+        UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
+        FROM linked c {element} {document} {version}
+        WHERE e.type_id = ANY(%s::uuid[]) AND NOT EXISTS (SELECT FROM seen s WHERE s.version = c.version){excluded})
+    SELECT 0, h.type::text, h.state, count(*) FROM hits h GROUP BY h.type, h.state
+    UNION ALL SELECT 1, '', '', count(*) FROM hits h WHERE {only}
+    UNION ALL SELECT 3, '', '', count(*) FROM posted
+    UNION ALL SELECT 4, '', '', count(*) FROM candidates
+    UNION ALL (SELECT 2, h.version::text, '', row_number() OVER (ORDER BY h.rank DESC, h.sort_name, h.element)
+        FROM hits h WHERE {only} ORDER BY h.rank DESC, h.sort_name, h.element LIMIT %s OFFSET %s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class HitFilter:
+    """Types by the ids of their rows, and states; None means all. `static_types` always have one of the states."""
+
+    types: Collection[str] | None = None
+    states: Collection[str] | None = None
+    static_types: Collection[str] = ()
+
+    def condition(self) -> tuple[str, list[Any]]:
+        conditions, values = ["TRUE"], list[Any]()
+        if self.types is not None:
+            conditions.append("h.type = ANY(%s::uuid[])")
+            values.append(id_array(self.types))
+        if self.states is not None:
+            conditions.append("(h.state = ANY(%s::text[]) OR h.type = ANY(%s::uuid[]))")
+            values += [text_array(self.states), id_array(self.static_types)]
+        return " AND ".join(conditions), values
+
+
+ALL = HitFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of hits, best first. The counts are of all hits, regardless of the filter."""
+
+    versions: Sequence[str]
+    total: int
+    counts: Sequence[tuple[str, str, int]]
+    """Type, state and number."""
+    is_complete: bool = True
+
+
+NOTHING = Found((), 0, ())
+
+
+def find(
+    expanded: Expanded, audience: Audience, searchable: Searchable, only: HitFilter, limit: int, offset: int
+) -> Found:
+    parts = expanded.parts
+    candidates = [expanded.candidates(part) for part in parts]
+    if not parts or not all(candidates):
+        return NOTHING
+    # If too many words begin with an unfinished word, some of them are missing here.
+    complete = [each for part, each in zip(parts, candidates, strict=True) if not expanded.of(part).is_cut]
+    rarest = min(complete or candidates, key=lambda sizes: sum(sizes.values()))
+    tests = _Tests(expanded, searchable)
+    rank, in_names = tests.rank(parts), tests.in_names(parts)
+    wanted, excluded = tests.wanted(parts), tests.excluded()
+    filtered, values = only.condition()
+    sql = FIND.format(
+        read=MOST_READ, candidates=MOST_CANDIDATES, named=MOST_NAMED, references=MOST_REFERENCES, linked=MOST_LINKED,
+        element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT, version=VERSION, rank=rank[0],
+        in_names=in_names[0], wanted=wanted[0], excluded=excluded[0], only=filtered,
+    )  # fmt: skip
+    types = id_array(searchable.types)
+    parameters = [
+        text_array(rarest), text_array(rarest), types, *rank[1], *in_names[1], *wanted[1], *excluded[1],
+        types, *excluded[1], *values, *values, limit, offset,
+    ]  # fmt: skip
+    counts, numbers, hits = [], dict[int, int](), []
+    for kind, name, state, number in fetch(sql, parameters):
+        if kind == 0:
+            counts.append((name, state, number))
+        elif kind == 2:
+            hits.append((number, name))
+        else:
+            numbers[kind] = number
+    is_complete = bool(complete) and numbers[3] < MOST_READ and numbers[4] < MOST_CANDIDATES
+    return Found([version for _, version in sorted(hits)], numbers[1], counts, is_complete)
+
+
+# Words of which a caller sees a version. Few versions are tested: most words that are looked for are visible at once.
+SEEN = """SELECT w.word FROM unnest(%s::text[]) AS w(word) CROSS JOIN LATERAL (SELECT 1 AS one FROM (
+        SELECT u.version FROM (SELECT p.versions FROM elements_searchposting p WHERE p.word = w.word LIMIT {tested}) q
+        CROSS JOIN LATERAL unnest(q.versions) AS u(version) LIMIT {tested}) c {element} {document}
+    WHERE e.type_id = ANY(%s::uuid[]) AND (d.names LIKE '%% ' || w.word || ' %%'
+        OR d.texts LIKE '%% ' || w.word || ' %%' AND e.type_id <> ALL(%s::uuid[])) LIMIT 1) s"""
+MOST_TESTED = 200
+
+
+def seen_words(words: Collection[str], audience: Audience, searchable: Searchable) -> set[str]:
+    """Return those of the words that a caller can find."""
+    if not words:
+        return set()
+    sql = SEEN.format(tested=MOST_TESTED, element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT)
+    values = [text_array(words), id_array(searchable.types), id_array(searchable.names_only)]
+    return {word for (word,) in fetch(sql, values)}
+
+
+Sql = tuple[str, list[Any]]
+
+
+class _Tests:
+    """Conditions on a document, as SQL with parameters."""
+
+    def __init__(self, expanded: Expanded, searchable: Searchable) -> None:
+        self.expanded = expanded
+        self.names_only = id_array(searchable.names_only)
+
+    def _matches(self, part: SearchPart) -> Sql:
+        patterns = text_array(self.expanded.patterns(part))
+        sql = "(d.names LIKE ANY(%s::text[]) OR d.texts LIKE ANY(%s::text[]) AND e.type_id <> ALL(%s::uuid[]))"
+        return sql, [patterns, patterns, self.names_only]
+
+    def wanted(self, parts: Sequence[SearchPart]) -> Sql:
+        found = [self._matches(part) for part in parts]
+        return " AND ".join(sql for sql, _ in found), [value for _, values in found for value in values]
+
+    def excluded(self) -> Sql:
+        found = [self._matches(part) for part in self.expanded.text.parts if part.is_excluded]
+        return "".join(f" AND NOT {sql}" for sql, _ in found), [value for _, values in found for value in values]
+
+    def in_names(self, parts: Sequence[SearchPart]) -> Sql:
+        patterns = [text_array(self.expanded.patterns(part)) for part in parts]
+        return " AND ".join("d.names LIKE ANY(%s::text[])" for _ in patterns), patterns
+
+    def rank(self, parts: Sequence[SearchPart]) -> Sql:
+        terms, values = [], list[Any]()
+        for part in parts:
+            terms.append(
+                f"CASE WHEN d.names LIKE %s::text THEN {WORD_IN_NAME}"
+                f" WHEN d.names LIKE ANY(%s::text[]) THEN {FORM_IN_NAME} ELSE {IN_TEXT} END"
+            )
+            values += [f"% {' '.join(part.words)} %", text_array(self.expanded.patterns(part))]
+        terms.append(
+            f"CASE WHEN strpos(d.names, %s::text) > 0 THEN {WHOLE_NAME}"
+            f" WHEN strpos(d.names, %s::text) > 0 THEN {BEGINNING_OF_NAME} ELSE 0 END"
+        )
+        return " + ".join(terms), [*values, *self.expanded.text.names]

@@ -1,0 +1,1 @@
+"""The story of the storage demo/showcase: what its people have done in the weeks before the setup (D430)."""

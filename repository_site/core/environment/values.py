@@ -1,0 +1,142 @@
+"""Values of environment variables, parsed from their texts. A `ValueError` says what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A token bucket: `per_second` requests on average, bursts of up to `burst`."""
+
+    per_second: float
+    burst: int
+
+
+def words(text: str) -> list[str]:
+    return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def boolean(text: str) -> bool | None:
+    if text == "":
+        return None
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("expected true or false")
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError("expected a whole number, 1 or more")
+    return int(text)
+
+
+def number(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("expected a whole number, 0 or more")
+    return int(text)
+
+
+def path(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def address(text: str) -> str:
+    if text == "":
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("expected an address such as https://repository.example.org")
+    return text.rstrip("/")
+
+
+def database(text: str) -> dict[str, str]:
+    """Return the parts of a PostgreSQL address by their libpq names; nothing for an empty text."""
+    if text == "":
+        return {}
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("expected an address such as postgresql://user:password@host:5432/name")
+    from psycopg import ProgrammingError  # takes 100 ms, which `COMMAND --help` need not wait for
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(text).items()}
+    except ProgrammingError as problem:
+        raise ValueError(str(problem).strip().splitlines()[0]) from None
+    if not parts.get("dbname"):
+        raise ValueError("the address must end with the name of the database")
+    return parts
+
+
+def secret(text: str) -> str:
+    if text and len(text) < 50:
+        raise ValueError("expected at least 50 random characters")
+    return text
+
+
+def metrics_secret(text: str) -> str:
+    if text and (len(text) < 20 or not text.isascii() or not text.isprintable()):
+        raise ValueError("expected at least 20 random ASCII characters")
+    return text
+
+
+def region(text: str) -> str:
+    if len(text) != 2 or not text.isascii() or not text.isalpha():
+        raise ValueError("expected an ISO region such as DE")
+    return text.upper()
+
+
+def time_zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError("expected an IANA time zone such as Europe/Berlin") from None
+    return text
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    return tuple(ip_network(word, strict=False) for word in words(text))
+
+
+def networks_or_off(text: str) -> tuple[Network, ...]:
+    return () if text.lower() == "off" else networks(text)
+
+
+def rate(text: str) -> Rate | None:
+    if text.lower() == "off":
+        return None
+    try:
+        average, burst = text.split("/")
+        rate = Rate(float(average), int(burst))
+    except ValueError:
+        raise ValueError("expected requests a second and burst, such as 300/3000, or off") from None
+    if not 0 < rate.per_second < float("inf") or rate.burst < 1:
+        raise ValueError("both numbers must be above zero")
+    return rate
+
+
+def budget(text: str) -> Rate | None:
+    try:
+        return rate(text)
+    except ValueError:
+        raise ValueError(
+            "expected seconds of work per second and a burst in whole seconds, such as 0.5/5, or off"
+        ) from None
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return text.lower()
+
+    return parse

@@ -1,0 +1,1 @@
+"""Events of changes (D325 to D332): recording, numbers, cursors, waking, retention."""

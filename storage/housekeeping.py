@@ -1,0 +1,67 @@
+"""Periodic jobs of this app: measurements, and the deletion of what has expired."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from django.utils import timezone
+
+from storage.access.sign_ins import forget_old_failures
+from storage.events.numbering import forget_old_events
+from storage.idempotency import FORGOTTEN_AT_ONCE, forget_expired
+from storage.jobs.declaring import periodic_job
+from storage.jobs.every_storage import in_every_storage
+from storage.models import Storage, StorageSize
+from storage.provisioning.sizes import measure_storage
+from storage.quotas import note_bytes
+from storage.tenancy.scope import tenant_scope
+from storage.traffic import forget_old_hours
+from storage.webhooks.pruning import forget_old_messages
+
+# Days that failed jobs stay in the queue, where somebody can retry them.
+KEPT_FAILURES = 30
+# A job whose error could not be stored has the time of its last event only.
+_FORGET_FAILED = """DELETE FROM procrastinate_jobs j WHERE j.status = 'failed' AND coalesce(
+        (SELECT f.failed_on FROM storage_jobfailure f WHERE f.job_id = j.id),
+        (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id))
+    < clock_timestamp() - make_interval(days => %s)"""
+
+
+@periodic_job("storage.measure", cron="20 3 * * *")
+def measure_storages() -> None:
+    """Do what `manage.py measure_storages` does."""
+    in_every_storage(forget_and_measure)
+
+
+def forget_and_measure(storage: Storage) -> tuple[int, StorageSize]:
+    """Delete expired idempotency keys, old events (D332) and old messages to webhooks, then measure.
+
+    Return the number of these events, and the size.
+    """
+    _forget_keys(storage)
+    forgotten = forget_old_events(storage)
+    forget_old_messages(storage)
+    return forgotten, measure_storage(storage)
+
+
+def _forget_keys(storage: Storage) -> None:
+    """Delete the expired idempotency keys of a storage. Its requests with a key do that too, but it may have none."""
+    deleted = FORGOTTEN_AT_ONCE
+    while deleted == FORGOTTEN_AT_ONCE:
+        with tenant_scope(storage):
+            deleted = forget_expired(partial(note_bytes, storage), timezone.now())
+
+
+@periodic_job("storage.clean_up", cron="50 * * * *")
+def clean_up() -> None:
+    """Delete expired sessions, old counts of requests and of failed sign-ins, and old failed jobs."""
+    SessionStore.clear_expired()
+    forget_old_hours()
+    forget_old_failures()
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET_FAILED, [KEPT_FAILURES])
+
+
+HOUSEKEEPING = (measure_storages, clean_up)
