@@ -26,10 +26,10 @@ from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.counting import OWNER, has_owner
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
+from elements.sizes.counting import OWNER, has_owner
 from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType

@@ -2,18 +2,18 @@
 
 from django.urls import path
 
-from elements.api.bpmn_viewset import BpmnViewSet
-from elements.api.changes_viewset import ChangesViewSet
-from elements.api.content_viewset import ContentViewSet
-from elements.api.diagram_viewset import DiagramViewSet
+from elements.api.diagrams.bpmn_viewset import BpmnViewSet
+from elements.api.diagrams.content_viewset import ContentViewSet
+from elements.api.diagrams.diagram_viewset import DiagramViewSet
 from elements.api.element_parts_viewset import ElementPartsViewSet
 from elements.api.element_viewset import ElementViewSet
-from elements.api.permalink_viewset import PermalinkViewSet
+from elements.api.events.changes_viewset import ChangesViewSet
+from elements.api.events.subscriptions_viewset import SubscriptionsViewSet
+from elements.api.events.webhook_viewset import WebhookViewSet
+from elements.api.finding.permalink_viewset import PermalinkViewSet
+from elements.api.finding.search_viewset import SearchViewSet
 from elements.api.reporting_viewset import ReportingViewSet
-from elements.api.search_viewset import SearchViewSet
-from elements.api.subscriptions_viewset import SubscriptionsViewSet
 from elements.api.type_schema_viewset import TypeSchemaViewSet
-from elements.api.webhook_viewset import WebhookViewSet
 from storage.api.viewset import reads
 
 REST = "<str:collectionId>/<str:storageId>/_api/rest"

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from elements.models import Element, ElementVersion, Reference
 from elements.models.people import GROUP_TYPE, USER_TYPE
-from elements.reading.assembly.addresses import Addresses
+from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.names import language_culture, read_names
 from elements.reading.rows import VersionRow
 from elements.users import INACTIVE, ROLE_ATTRIBUTES

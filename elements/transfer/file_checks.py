@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from elements.limits import DEPTH
 from elements.related_contexts import TOKEN_TYPE, accepts
+from elements.sizes.limits import DEPTH
 from elements.transfer.diagram_lines import TransferReference
 from elements.transfer.lines import TransferLine
 from facets.blueprint.cycles import OPEN, Category

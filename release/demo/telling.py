@@ -12,8 +12,8 @@ import orjson
 from django.utils import timezone
 
 from elements.people.subscriptions import subscribe
-from elements.reading.assembly.addresses import detail_view_of
 from elements.reading.assembly.attributes import read_exactly
+from elements.reading.assembly.response_addresses import detail_view_of
 from elements.reading.rows import VersionRow, read_versions
 from elements.transfer.importing import ImportResult, import_elements
 from elements.users import USER_TYPE, grant_of

@@ -26,8 +26,8 @@ from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.people.forms import GroupForm, PersonForm, UserForm, groups_by_name
 from elements.models import Reference, User, UserGroup
 from elements.models.people import GROUP_TYPE, USER_TYPE
-from elements.page_requests import content_writer_of
 from elements.people.administration import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
+from elements.presentation.page_requests import content_writer_of
 from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
 from elements.values.checking import read_date_time
 from repository_site.core.problems import Warned

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from elements.management.commands.import_bpmn import desk_of
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 
 class Command(RepositoryCommand):

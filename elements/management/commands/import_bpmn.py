@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand, one_line
 from repository_site.core.problems import Problem
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand, one_line
+from repository_site.core.terminal.progress import with_progress
 
 if TYPE_CHECKING:
     from elements.bpmn.files import BpmnDesk

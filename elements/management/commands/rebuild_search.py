@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.terminal.command_line import RepositoryCommand
 
 if TYPE_CHECKING:
     from storage.models import Storage
@@ -29,7 +29,7 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from elements.search.rebuilding import measure_search, rebuild_search
-        from repository_site.core.progress import with_progress
+        from repository_site.core.terminal.progress import with_progress
 
         for storage in self._storages(options["collection"], options["storage"]):
             portions = list(with_progress(rebuild_search(storage), f"{storage}"))

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from lxml import etree
 from pytest_django import Settings
 
-from elements.api import bpmn_viewset
+from elements.api.diagrams import bpmn_viewset
+from elements.bpmn.document.reading import read
 from elements.bpmn.importing import ImportReport, import_bpmn
-from elements.bpmn.reading import read
 from repository_site.core.database.commits import ShardMoved
 from tests.elements.bpmn.conftest import DRAFT, RELEASED, BpmnClient
 from tests.elements.bpmn.documents import SMALL, definitions, large

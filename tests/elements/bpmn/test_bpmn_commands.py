@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from django.core.management import CommandError
 
-from elements.bpmn.reading import read
+from elements.bpmn.document.reading import read
 from elements.management.commands import export_bpmn as export_command
 from elements.management.commands import import_bpmn as import_command
 from elements.models import BpmnSource, Shape

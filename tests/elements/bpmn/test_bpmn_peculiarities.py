@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from lxml import etree
 
-from elements.bpmn.model import Area, BpmnModel
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.reading import ReadDocument, read
-from elements.bpmn.vocabulary import OWN, di
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import Area, BpmnModel
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import ReadDocument, read
+from elements.bpmn.document.vocabulary import OWN, di
+from elements.bpmn.generating.writing import write
 from repository_site.core.problems import Invalid, Unreadable
 from tests.elements.bpmn.comparing import TripComparison, compare
 from tests.elements.bpmn.conftest import BpmnClient

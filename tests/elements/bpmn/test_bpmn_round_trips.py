@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from elements.bpmn.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.reading import read
-from elements.bpmn.vocabulary import bpmn, di, own
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import read
+from elements.bpmn.document.vocabulary import bpmn, di, own
+from elements.bpmn.generating.writing import write
 from elements.values.html import DECLARATION
 from tests.elements.bpmn.documents import definitions
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, GERMAN, SUBJECT, documents, edited, models
