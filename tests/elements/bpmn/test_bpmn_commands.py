@@ -19,7 +19,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.elements.bpmn.conftest import DRAFT, HOUSE_PARENT, RELEASED, BpmnClient
 from tests.elements.bpmn.documents import SMALL, definitions
 from tests.elements.bpmn.generated import CULTURES, ENGLISH
-from tests.elements.bpmn.test_bpmn_round_trips import unordered
+from tests.elements.bpmn.omg_schema import unordered
 from tests.elements.transfer_files import run
 
 pytestmark = pytest.mark.django_db

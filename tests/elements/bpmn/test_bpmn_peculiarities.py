@@ -16,6 +16,7 @@ from repository_site.core.problems import Invalid, Unreadable
 from tests.elements.bpmn.comparing import TripComparison, compare
 from tests.elements.bpmn.conftest import BpmnClient
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, SUBJECT
+from tests.elements.bpmn.omg_schema import assert_valid
 from tests.elements.bpmn.peculiar_documents import (
     COMPLETE,
     DRAWN,
@@ -28,7 +29,6 @@ from tests.elements.bpmn.peculiar_documents import (
     process,
     shape,
 )
-from tests.elements.bpmn.test_bpmn_round_trips import assert_valid
 
 POOL = pools('<participant id="A" name="a" processRef="P"/>')
 
