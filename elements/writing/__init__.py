@@ -5,6 +5,6 @@
 3. decide (`deciding/`, pure): compute a plan, and collect every problem in `findings`;
 4. write the plan (`persisting`, `statements`) and record it (`history`).
 
-`updating`, `deleting` and the modules of `diagrams` each put these steps together for one kind of change, in one transaction.
-Nothing is written while there is a finding, so a request reports all of its problems at once.
+`updating`, `deleting` and the modules of `diagrams` each put these steps together for one kind of change, in one
+transaction. Nothing is written while there is a finding, so a request reports all of its problems at once.
 """

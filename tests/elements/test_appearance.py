@@ -9,8 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from elements.appearance import AppearanceInput, change_appearance, read_appearance, style_digest, style_of
+from elements.contrast import contrast
 from elements.models import Appearance
-from elements.values.colors import COLOR, DARK, LIGHT, READABLE, accent_on, contrast, text_on
+from elements.values.colors import COLOR, DARK, LIGHT, READABLE, accent_on, text_on
 from elements.values.pictures import JPEG, PNG, WEBP, PictureFile, read_picture_file
 from facets.configuration import configuration_of
 from repository_site.core.policies import NAME

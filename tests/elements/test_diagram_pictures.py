@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from elements.diagrams.colors import DARK, contrast, line_color, text_on, tint
+from elements.contrast import contrast
+from elements.diagrams.colors import DARK, line_color, text_on, tint
 from elements.diagrams.drawables import (
     ChangeMark,
     DrawableFlow,

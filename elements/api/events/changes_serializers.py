@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.conf import settings
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 
 from elements.api.query import DEFAULT_PAGE_SIZE, PAGE_SIZE
+from elements.api.query_parameters import query_parameter
 from repository_site.core.rest.serializers import BodySerializer
 from storage.models import EventType
 
@@ -52,29 +53,25 @@ class GoneSerializer(BodySerializer):
 GONE = OpenApiResponse(GoneSerializer, "The events after this cursor are not known any more; `next` is the oldest one.")
 
 
-def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
-    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
-
-
 _TYPES = "|".join(each.value.replace(".", r"\.") for each in EventType)
 PARAMETERS = [
-    _query(AFTER, "Cursor: `next` of an earlier response. Without it, the feed starts with the oldest event."),
-    _query(
+    query_parameter(AFTER, "Cursor: `next` of an earlier response. Without it, the feed starts with the oldest event."),
+    query_parameter(
         PAGE_SIZE,
         f"Largest number of events in the response. The default is {DEFAULT_PAGE_SIZE}.",
         type="integer",
         minimum=1,
         maximum=settings.MAX_PAGE_SIZE,
     ),
-    _query(
+    query_parameter(
         WAIT,
         "If there is no event, wait for one, at most so many seconds.",
         type="integer",
         minimum=1,
         maximum=LONGEST_WAIT,
     ),
-    _query(TYPE, "Types of events, separated by commas.", pattern=rf"^\s*({_TYPES})\s*(,\s*({_TYPES})\s*)*$"),
-    _query(FACET, "Names of facets, separated by commas, case-insensitive."),
-    _query(ELEMENT_TYPE, "Keys of element types, separated by commas."),
-    _query(STATE, "States after the change, separated by commas."),
+    query_parameter(TYPE, "Types of events, separated by commas.", pattern=rf"^\s*({_TYPES})\s*(,\s*({_TYPES})\s*)*$"),
+    query_parameter(FACET, "Names of facets, separated by commas, case-insensitive."),
+    query_parameter(ELEMENT_TYPE, "Keys of element types, separated by commas."),
+    query_parameter(STATE, "States after the change, separated by commas."),
 ]

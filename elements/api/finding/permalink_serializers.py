@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
-from elements.api.query_parameters import PAGES
+from elements.api.query_parameters import PAGES, query_parameter
 from elements.filters.parsing import MAX_LENGTH
 from elements.models import LinkType
 from elements.permalinks import LENGTH
@@ -39,13 +38,9 @@ class PermalinkSerializer(PermalinkTargetSerializer):
 PermalinksSerializer = envelope("Permalinks", PermalinkSerializer)
 
 
-def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
-    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
-
-
 LIST = [
-    _query(ID, "Only the permalink with this id.", maxLength=LENGTH),
-    _query(LINK_TYPE, "Only permalinks of this type.", enum=LinkType.values),
-    _query(ELEMENT, "Only permalinks of this element and of its versions.", format="uuid"),
+    query_parameter(ID, "Only the permalink with this id.", maxLength=LENGTH),
+    query_parameter(LINK_TYPE, "Only permalinks of this type.", enum=LinkType.values),
+    query_parameter(ELEMENT, "Only permalinks of this element and of its versions.", format="uuid"),
     *PAGES,
 ]

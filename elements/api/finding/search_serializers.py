@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from elements.api.element_serializers import FoundElementSerializer
-from elements.api.query_parameters import PAGES
+from elements.api.query_parameters import PAGES, query_parameter
 from elements.search.queries import MAX_LENGTH
 from repository_site.core.rest.serializers import BodySerializer
 
@@ -51,12 +50,7 @@ class SearchSuggestionsSerializer(BodySerializer):
     values = FoundElementSerializer(many=True)
 
 
-def _query(name: str, text: str, *, required: bool = False, **kind: object) -> OpenApiParameter:
-    schema = {"type": "string", **kind}
-    return OpenApiParameter(name, schema, OpenApiParameter.QUERY, required=required, description=text)
-
-
-_TEXT = _query(
+_TEXT = query_parameter(
     TEXT,
     'Words that all have to occur. `"order parts"` is a phrase, `-draft` excludes a word, and the last word may be'
     " unfinished.",
@@ -67,15 +61,15 @@ _TEXT = _query(
 SUGGESTIONS = [_TEXT]
 SEARCH = [
     _TEXT,
-    _query(
+    query_parameter(
         CULTURE,
         "Data culture in whose language the words are understood. Excerpts in this culture come first. Without it, the"
         " words are understood in the languages of all data cultures.",
         type="integer",
         minimum=1,
     ),
-    _query(FACET, "Names of facets, separated by commas, case-insensitive."),
-    _query(TYPE, "Keys of types, separated by commas, case-insensitive."),
-    _query(STATE, "States, separated by commas, case-insensitive."),
+    query_parameter(FACET, "Names of facets, separated by commas, case-insensitive."),
+    query_parameter(TYPE, "Keys of types, separated by commas, case-insensitive."),
+    query_parameter(STATE, "States, separated by commas, case-insensitive."),
     *PAGES,
 ]
