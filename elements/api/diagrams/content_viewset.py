@@ -101,7 +101,7 @@ class ContentViewSet(ElementWritingViewSet):
         body=ContentToReplaceSerializer,
         responses=ReplacedContentSerializer,
     )
-    def replace(self, request: Request, **names: str) -> HttpResponse:
+    def update(self, request: Request, **names: str) -> HttpResponse:
         """Make the diagram of an element the one in the request, and report the differences.
 
         Requires the permission EditElement. Shapes and lanes that the request names by `id` stay, others are removed.

@@ -133,7 +133,7 @@ class WebhookViewSet(ElementReadingViewSet):
         writes=True,
         responses=bodies.WebhookDeliveriesSerializer,
     )
-    def send_test(self, request: Request, **names: str) -> HttpResponse:
+    def test_webhook(self, request: Request, **names: str) -> HttpResponse:
         """Send an event of the type `webhook.test` to the receiver, and return its delivery, which waits for a worker.
 
         Requires the role Administrator.
@@ -152,7 +152,7 @@ class WebhookViewSet(ElementReadingViewSet):
         body=bodies.RotationSerializer,
         responses=bodies.WebhooksSerializer,
     )
-    def rotate(self, request: Request, **names: str) -> HttpResponse:
+    def rotate_webhook_secret(self, request: Request, **names: str) -> HttpResponse:
         """Give a webhook a new secret and return it, only this once. The old one still signs until the overlap ends.
 
         Requires the role Administrator.
@@ -174,7 +174,7 @@ class WebhookViewSet(ElementReadingViewSet):
         parameters=bodies.DELIVERY_PAGES,
         responses=bodies.WebhookDeliveriesSerializer,
     )
-    def list_deliveries(self, request: Request, **names: str) -> HttpResponse:
+    def list_webhook_deliveries(self, request: Request, **names: str) -> HttpResponse:
         """Return the deliveries of a webhook with their attempts, newest first, in pages.
 
         Requires the role Administrator.
@@ -204,7 +204,7 @@ class WebhookViewSet(ElementReadingViewSet):
         body=bodies.RedeliverySerializer,
         responses=SuccessSerializer,
     )
-    def redeliver(self, request: Request, **names: str) -> HttpResponse:
+    def redeliver_to_webhook(self, request: Request, **names: str) -> HttpResponse:
         """Send deliveries again, by default all dead letters. The messages keep their `webhook-id`.
 
         Requires the role Administrator.

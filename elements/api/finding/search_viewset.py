@@ -81,7 +81,7 @@ class SearchViewSet(ElementReadingViewSet):
         is_conditional=True,
         responses=SearchSuggestionsSerializer,
     )
-    def list_suggestions(self, request: Request, **names: str) -> Prepared:
+    def suggest_elements(self, request: Request, **names: str) -> Prepared:
         """Return at most ten elements with a name that has all the words; the last word may be unfinished.
 
         Names that begin with the text come first.
