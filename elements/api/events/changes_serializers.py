@@ -50,7 +50,7 @@ class GoneSerializer(BodySerializer):
     next = serializers.CharField(help_text="The oldest valid cursor.")
 
 
-GONE = OpenApiResponse(GoneSerializer, "The events after this cursor are not known any more; `next` is the oldest one.")
+GONE = OpenApiResponse(GoneSerializer, "The events after this cursor were deleted; `next` is the oldest valid cursor.")
 
 
 _TYPES = "|".join(each.value.replace(".", r"\.") for each in EventType)
@@ -65,7 +65,7 @@ PARAMETERS = [
     ),
     query_parameter(
         WAIT,
-        "If there is no event, wait for one, at most so many seconds.",
+        "Seconds to wait for an event if there is none yet.",
         type="integer",
         minimum=1,
         maximum=LONGEST_WAIT,

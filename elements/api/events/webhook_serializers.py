@@ -75,7 +75,9 @@ class WebhookSerializer(BodySerializer):
     elementType = serializers.CharField(required=False)
     state = serializers.CharField(required=False)
     payload = serializers.ChoiceField(choices=WebhookPayload.values)
-    headers = serializers.DictField(child=serializers.CharField(allow_null=True), help_text="Names with null.")
+    headers = serializers.DictField(
+        child=serializers.CharField(allow_null=True), help_text="Names of the headers; the values are always null."
+    )
     basicAuthentication = BasicAuthenticationSerializer(required=False)
     isEnabled = serializers.BooleanField()
     disabledReason = serializers.CharField(required=False)
@@ -115,9 +117,9 @@ class RedeliverySerializer(BodySerializer):
 class WebhookAttemptSerializer(BodySerializer):
     time = serializers.CharField()
     milliseconds = serializers.IntegerField()
-    status = serializers.IntegerField(required=False, help_text="Status of the answer, if there was one.")
+    status = serializers.IntegerField(required=False, help_text="Status of the response, if there was one.")
     error = serializers.CharField(required=False)
-    answer = serializers.CharField(required=False, help_text="The first bytes of the answer.")
+    answer = serializers.CharField(required=False, help_text="The first bytes of the response.")
 
 
 class WebhookDeliverySerializer(BodySerializer):

@@ -49,7 +49,7 @@ class SearchViewSet(ElementReadingViewSet):
         responses=SearchResultSerializer,
     )
     def list(self, request: Request, **names: str) -> Prepared:
-        """Return elements whose texts have all the words, best first, with counts by facet, type and state.
+        """Return elements whose texts contain all words, best matches first, with counts by facet, type and state.
 
         The search reads names and all other texts in all cultures, and the names of elements that an element refers to
         or shows in its diagram. It ignores accents and letter case, and finds inflected forms of German and English
