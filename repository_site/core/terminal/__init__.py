@@ -1,1 +1,1 @@
-"""The command line: commands, their list, progress bars and tables. Importing it needs no Django."""
+"""The command line: the base class of commands, their list, progress bars and tables."""
