@@ -30,9 +30,9 @@ from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.sizes.counting import OWNER, has_owner
-from elements.users import USER_TYPE
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import USER_TYPE
 from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
 from storage.pages import caller_of

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.models.people import GROUP_TYPE
 from elements.presentation.labels import Named, key_words
-from elements.users import USER_TYPE
+from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
 from release.tasks.task_status import OpenTasks, TaskStatus, read_open_tasks, read_task_statuses
