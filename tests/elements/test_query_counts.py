@@ -17,8 +17,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elements.demo.sample import sample_lines
 from elements.reading import identities
-from elements.sample import sample_lines
 from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.options import Role
