@@ -61,7 +61,7 @@ def test_the_page_shows_jobs_and_errors(failed: QueuedJob, other_storage: Storag
     assert "acme/handbook" in page
     assert "rival/handbook" in page
     numbers = " ".join(strip_tags(page[page.index("access-tiles") :]).split())
-    expected = "Waiting 0 Waiting for their time 1 Running 0 Failed 1 Oldest wait 0:00 Workers 0"
+    expected = "Waiting 0 Not due yet 1 Running 0 Failed 1 Oldest wait 0:00 Workers 0"
     assert expected in numbers
     only_failed = browser.get(f"{PAGE}?state=failed").content.decode()
     assert "acme/handbook" in only_failed
