@@ -49,7 +49,9 @@ class GoneSerializer(BodySerializer):
     next = serializers.CharField(help_text="The oldest valid cursor.")
 
 
-GONE = OpenApiResponse(GoneSerializer, "The events after this cursor are not known any more; `next` is the oldest one.")
+GONE = OpenApiResponse(
+    GoneSerializer, "The feed no longer has the events after this cursor; `next` is the oldest valid cursor."
+)
 
 
 def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
@@ -68,7 +70,7 @@ PARAMETERS = [
     ),
     _query(
         WAIT,
-        "If there is no event, wait for one, at most so many seconds.",
+        "If there is no event, wait for one, at most this many seconds.",
         type="integer",
         minimum=1,
         maximum=LONGEST_WAIT,
