@@ -76,7 +76,7 @@ def jobs(look: Look) -> Iterator[HealthFinding]:
 
 
 def judge_jobs(state: QueueState) -> Iterator[HealthFinding]:
-    text = f"{state.waiting} wait, {state.delayed} wait for their time, {state.running} run"
+    text = f"{state.waiting} wait, {state.delayed} are not due yet, {state.running} run"
     alive = f"{state.workers} workers run" if state.workers > 1 else f"{state.workers or 'no'} worker runs"
     if state.failed:
         advice = "The site's back office shows the errors, and can retry them: Jobs."

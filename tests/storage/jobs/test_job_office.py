@@ -137,8 +137,8 @@ OFFICE = "The site's back office shows the errors, and can retry them: Jobs."
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        (QueueState(0, 0, 0, 0, 0.0, 0), [ok("no worker runs; 0 wait, 0 wait for their time, 0 run")]),
-        (QueueState(3, 2, 1, 0, 20.0, 1), [ok("1 worker runs; 3 wait, 2 wait for their time, 1 run")]),
+        (QueueState(0, 0, 0, 0, 0.0, 0), [ok("no worker runs; 0 wait, 0 are not due yet, 0 run")]),
+        (QueueState(3, 2, 1, 0, 20.0, 1), [ok("1 worker runs; 3 wait, 2 are not due yet, 1 run")]),
         (QueueState(3, 2, 1, 4, 20.0, 2), [warning("4 failed", OFFICE)]),
         (QueueState(0, 0, 1, 0, 0.0, 1, 7200.0), [warning("a job has been running for 120 minutes", HANGS)]),
         (
