@@ -130,8 +130,8 @@ def test_metrics_show_the_queue(failed: QueuedJob, storage: Storage) -> None:
 
 
 OVERLOADED = "Jobs arrive faster than they are done, or block each other: raise `--jobs`, or add a worker."
-HANGS = "The site's back office shows it: Jobs. If it hangs, restart its worker, and it returns to the queue."
-OFFICE = "The site's back office shows the errors, and can retry them: Jobs."
+HANGS = "Look at Jobs in the back office of the installation. If the job hangs, restart its worker."
+OFFICE = "Jobs in the back office of the installation shows the errors, and can retry them."
 
 
 @pytest.mark.parametrize(
