@@ -28,13 +28,13 @@ from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history, require_whole
-from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
-from elements.reading.batches import whole_list, write_rows
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
-from elements.reading.narrowing import narrowed
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.batches import whole_list, write_rows
+from elements.reading.lists.narrowing import narrowed
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader

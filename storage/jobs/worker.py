@@ -356,8 +356,3 @@ class RepositoryWorker(Worker):
         self.has_left_jobs = True
         names = sorted({context.job.task_name for context in self._running_jobs.values()})
         log.warning("running jobs returned to the queue", jobs=names)
-
-
-def connections_needed(concurrency: int) -> int:
-    """Return the largest number of database connections of a worker."""
-    return concurrency + NETWORK_CONNECTIONS + QUEUE_CONNECTIONS + 3

@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core import environment
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.ports import Bind, PortProblem, check_port, suggest_port
+from repository_site.core.terminal.command_line import RepositoryCommand
 from repository_site.management.commands.work import job_count
 
 

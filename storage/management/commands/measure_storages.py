@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import NotFound
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 from storage.options import KEPT_DAYS
 
 if TYPE_CHECKING:
-    from storage.models import Storage, StorageSize
+    from storage.models import StorageSize
 
 
 class Command(RepositoryCommand):
@@ -36,10 +36,11 @@ class Command(RepositoryCommand):
         from django.contrib.sessions.backends.db import SessionStore
 
         from storage.housekeeping import forget_and_measure
+        from storage.tenancy.contexts import storages_at
         from storage.traffic import forget_old_hours
 
         failed = 0
-        storages = self._storages(options["collection"], options["storage"])
+        storages = storages_at(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
             try:
                 forgotten_events, size = forget_and_measure(storage)
@@ -62,18 +63,6 @@ class Command(RepositoryCommand):
             self.stderr.write(f"{forgotten} request counts older than {KEPT_DAYS} days deleted.")
         if failed:
             raise CommandError(f"{failed} of {len(storages)} storages failed. Run the command again.")
-
-    def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
-        from storage.models import Storage
-        from storage.tenancy.contexts import storage_at
-
-        if collection is None:
-            return list(Storage.objects.select_related("collection"))
-        if key is None:
-            raise CommandError(
-                "Name a storage (manage.py measure_storages acme handbook), or leave out both arguments."
-            )
-        return [storage_at(collection, key)]
 
 
 def _in_words(size: StorageSize) -> str:
