@@ -124,7 +124,7 @@ format: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-docs: $(DEV) ## generate the generated pages of docs/ again
+docs: $(DEV) ## write the generated pages of docs/
 	@$(BIN)/python -m repository_site.core.environment
 	@$(BIN)/python -m tests.permissions.matrix
 	@$(BIN)/python manage.py draw_lifecycle --into docs/explanation/lifecycle.md

@@ -91,8 +91,8 @@ class ElementViewSet(ElementWritingViewSet):
 
         Requires the permission EditElement, or NewElement to create. Absent fields stay unchanged. The response
         contains the elements as they are stored, in the order of the request. If any element is invalid, nothing is
-        changed, and `data` lists all problems. With an empty body this operation reads, as GET does; only then it
-        accepts `$` parameters.
+        changed, and `data` lists all problems. With an empty body this operation reads, as GET does; only
+        then does it accept `$` parameters.
         """
         writer = self._updater(request)
         view = self.view_of(names)

@@ -249,7 +249,7 @@ class QueueConnector(PsycopgConnector):
 
 
 class RepositoryWorker(Worker):
-    """Returns jobs of dead workers, also its own, and ends rather than going on in an unknown state.
+    """Returns jobs of dead workers, including its own, and ends rather than going on in an unknown state.
 
     Each queue has its places. procrastinate takes jobs of `queues` only, which are those with a free place (D367).
     """

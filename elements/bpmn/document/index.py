@@ -20,7 +20,7 @@ def local(element: etree._Element) -> str:
 
 
 def semantic_elements(root: etree._Element) -> Iterator[etree._Element]:
-    """Return the BPMN elements below and with a root, without those inside of extensions, in document order."""
+    """Return the BPMN elements below and with a root, without those inside extensions, in document order."""
     for child in root.iterchildren("*"):
         if child.tag != EXTENSIONS and local(child):
             yield child

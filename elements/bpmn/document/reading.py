@@ -178,7 +178,7 @@ def _own_type(kept: etree._Element | None) -> str | None:
 _REASONS = {
     "sequenceFlow": "a diagram has one flow between two different nodes",
     "participant": "a pool without a process of its own",
-    "lane": "a lane inside of a sub-process",
+    "lane": "a lane inside a sub-process",
 }
 
 

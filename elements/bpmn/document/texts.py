@@ -1,6 +1,6 @@
 """Names and descriptions of BPMN elements in several cultures (D285). Pure.
 
-A document has one name; the other cultures travel in an element of our own inside of the extension elements.
+A document has one name; the other cultures travel in an element of our own inside the extension elements.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ def _text(labels: OfficeLabels, row: TaskRow, effect: AcceptanceEffect) -> str:
             " version expires."
         )
     if row.task.valid_until is not None:
-        return _("Accepting ends this version on %(day)s. No step leads back.") % {
+        return _("Accepting ends this version on %(day)s. This cannot be undone.") % {
             "day": labels.day(row.task.valid_until)
         }
-    return _("Accepting ends this version today: readers no longer see it. No step leads back.")
+    return _("Accepting ends this version today: readers no longer see it. This cannot be undone.")
 
 
 def _effect(labels: OfficeLabels, row: TaskRow) -> AcceptanceEffect | None:

@@ -28,9 +28,10 @@ PARTS = (
 class Command(RepositoryCommand):
     help = (
         "Run the scheduled jobs of the lifecycle: expire versions whose validUntil is reached (accepted expiries\n"
-        "included), let versions take effect in release cycles that have a state for it, and mark stuck release\n"
-        "tasks. Run it every few minutes from cron or a timer; concurrent runs do no harm. The command writes one\n"
-        "line per change to stdout and a summary per storage to stderr; `--verbosity 0` reports failures only."
+        "included), let versions take effect in release cycles that have a state for it, open missing tasks of\n"
+        "versions in review, and mark stuck tasks. A worker does the same every five minutes; docs/how-to/jobs.md\n"
+        "explains when to use this command instead. Concurrent runs do no harm. The command writes one line per\n"
+        "change to stdout and a summary per storage to stderr; `--verbosity 0` reports failures only."
     )
     examples = """\
   manage.py run_lifecycle                          every storage

@@ -1,4 +1,4 @@
-"""Locks by flock(2). The kernel releases them with the last descriptor, so also after kill -9."""
+"""Locks by flock(2). The kernel releases them with the last descriptor, even after kill -9."""
 
 from __future__ import annotations
 

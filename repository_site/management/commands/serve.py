@@ -21,7 +21,8 @@ from repository_site.management.commands.work import job_count
 class Command(RepositoryCommand):
     help = (
         "Apply pending migrations, check the database, and serve the repository until Ctrl-C. One more process runs\n"
-        "the background jobs (lifecycle, measurements, clean-up), so nothing has to be scheduled elsewhere."
+        "the background jobs (lifecycle, webhooks, mails, measurements, clean-up), so nothing has to be scheduled\n"
+        "elsewhere."
     )
     examples = """\
   manage.py serve                                  listen on 127.0.0.1:8000

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Command(RepositoryCommand):
     help = (
         "Count elements, versions, references, shapes and bytes of each storage, and store the numbers for the\n"
-        f"site's back office. The command also deletes request counts older than {KEPT_DAYS} days, expired\n"
-        "sessions and idempotency keys, and events that are older than their storage keeps them. A worker does the\n"
-        "same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one line for\n"
-        "each storage; `--verbosity 0` prints failures only."
+        f"back office of the installation. The command also deletes request counts older than {KEPT_DAYS} days,\n"
+        "expired sessions and idempotency keys, and events that are older than their storage keeps them. A worker\n"
+        "does the same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one\n"
+        "line for each storage; `--verbosity 0` prints failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
