@@ -75,7 +75,7 @@ def test_a_cluster_gets_later_migrations(cluster: CitusCluster, server: Server) 
     applied = migrate_twice_at_once(server)
     assert applied.count("Applying elements.0011_lanes... OK") == 1
     assert applied.count("Applying storage.0015_events... OK") == 1
-    assert ADDED <= distributed(cluster)
+    assert distributed(cluster) >= ADDED
     assert server.succeed("distribute") == "All tables are already distributed.\n"
     assert server.succeed("check", "--database", "default") == WELL
     assert content(server) == before
