@@ -60,4 +60,4 @@ def watch_requests() -> None:
         with copied_tables_are_not_written():
             return send(client, **environ)
 
-    Client.request = request  # type: ignore[method-assign]
+    Client.request = request  # type: ignore[method-assign, assignment]
