@@ -113,3 +113,9 @@ def test_a_direct_address_for_notifications(settings: Any) -> None:
     settings.LISTEN_ADDRESS = {**own, "application_name": "direct"}
     with waking._connect() as found:
         assert found.info.get_parameters()["application_name"] == "direct"
+
+
+def test_connections_that_wait_or_announce_prepare_no_statement() -> None:
+    """PgBouncer gives each transaction another session, which may have a statement of that name already (D231)."""
+    with waking._connect() as found:
+        assert found.prepare_threshold is None
