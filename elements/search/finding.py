@@ -23,7 +23,7 @@ WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
 ELEMENT = """CROSS JOIN LATERAL (
         SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = c.version LIMIT 1) e"""
 DOCUMENT = """CROSS JOIN LATERAL (
-        SELECT d.names, d.texts FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+        SELECT d.names, d.texts || d.drawn AS texts FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
 VERSION = """CROSS JOIN LATERAL (
         SELECT v.state, v.sort_name FROM elements_elementversion v WHERE v.id = c.version LIMIT 1) v"""
 # Names first. Two limits instead of an order: a frequent word can have a million rows. Old versions and drafts are left
