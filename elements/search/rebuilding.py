@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from uuid import uuid4
@@ -75,7 +76,7 @@ class IndexSize:
 def rebuild_search(storage: Storage) -> Iterator[int]:
     """Rebuild the index, and yield the number of versions or words of each portion.
 
-    A portion that meets a deadlock with a change is repeated.
+    A portion that meets a deadlock with a change is repeated. Raise StorageGone if the storage is removed meanwhile.
     """
     with tenant_scope(storage):
         _run(REMOVE_ORPHANS)
@@ -102,8 +103,15 @@ def _run(sql: str, parameters: Sequence[str] = ()) -> None:
         cursor.execute(sql, parameters)
 
 
-def _rewrite_documents(storage: Storage, after: str) -> tuple[str | None, int]:
+@contextmanager
+def _portion(storage: Storage) -> Iterator[None]:
     with tenant_scope(storage):
+        _run(KEEP_STORAGE, [str(storage.id)])
+        yield
+
+
+def _rewrite_documents(storage: Storage, after: str) -> tuple[str | None, int]:
+    with _portion(storage):
         versions = [row[0] for row in fetch(NEXT_VERSIONS, [after, VERSIONS_AT_ONCE])]
         if not versions:
             return None, 0
@@ -120,8 +128,7 @@ def _next_words(storage: Storage, after: str) -> list[str]:
 def _merge_postings(storage: Storage, words: Sequence[str], after: str) -> str | None:
     """Replace the committed rows of some words after a row, and return the last one if there are more. Only a word that
     is very frequent has more. Rows that other transactions are adding stay as they are."""
-    with tenant_scope(storage):
-        _run(KEEP_STORAGE, [str(storage.id)])
+    with _portion(storage):
         rows = fetch(NEXT_ROWS, [text_array(words), after, POSTED_AT_ONCE + 1])
         taken = _few(rows)
         pairs = {(word, version) for word, versions in fetch(TAKE_POSTINGS, [id_array(taken)]) for version in versions}
