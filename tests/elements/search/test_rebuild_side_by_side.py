@@ -17,6 +17,7 @@ from elements.search import rebuilding
 from storage.models import Storage, TenantModel
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
+from storage.tenancy.bulk import copy_rows
 from storage.tenancy.scope import StorageGone, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, token_for
@@ -91,7 +92,7 @@ def test_a_removal_waits_for_a_portion_of_postings(
     busy: Storage, threads: Callable[..., Future[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows that the portion commits later would stay for ever."""
-    pause, tenant, copy_rows = PausePoint(), busy.id, rebuilding.copy_rows
+    pause, tenant = PausePoint(), busy.id
 
     def paused(*given: Any) -> Any:
         pause()

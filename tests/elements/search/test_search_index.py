@@ -271,7 +271,7 @@ def test_a_migration_indexes_existing_versions(
         SearchPosting.objects.all().delete()
         SearchWord.objects.filter(word="crew").delete()
     storage_watch.take()
-    migration = import_module("elements.migrations.0037_fill_search_index_with_diagrams")
+    migration = import_module("elements.migrations.0037_search_in_diagrams")
     migration.fill(None, SimpleNamespace(connection=connection))
     # Outside a scope of the service, the INSERT takes the storage from the versions, which name it.
     assert {each.split(":")[0] for each in storage_watch.take()} == {"elements_searchdocument"}
