@@ -36,9 +36,9 @@ FIND = """WITH named AS MATERIALIZED (SELECT r.version_id, r.context FROM elemen
         WHERE r.target_id = %s::uuid LIMIT {read}),
     lanes AS MATERIALIZED (SELECT l.id, l.version_id FROM elements_lane l WHERE l.element_id = %s::uuid LIMIT {read}),
     laned AS MATERIALIZED (SELECT s.element_id FROM lanes l
-        CROSS JOIN LATERAL (SELECT o.type_id FROM elements_element o WHERE o.{pointer} = l.version_id LIMIT 1) o
+        CROSS JOIN LATERAL (SELECT o.id FROM elements_element o WHERE o.{pointer} = l.version_id LIMIT 1) o
         CROSS JOIN LATERAL (SELECT s.element_id FROM elements_shape s WHERE s.lane_id = l.id LIMIT {read}) s
-        WHERE o.type_id <> ALL(%s::uuid[]) LIMIT {read}),
+        LIMIT {read}),
     seen AS MATERIALIZED (SELECT n.context, n.version_id, e.id, e.type_id FROM named n
         CROSS JOIN LATERAL (SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = n.version_id LIMIT 1) e
         UNION SELECT c.context, e.shown, e.id, e.type_id FROM laned n
@@ -192,7 +192,6 @@ def _parameters(reader: Reader, of: VersionRow, contexts: Collection[str], limit
     return [
         of.element,
         of.element,
-        id_array(sorted(reader.audience.closed)),
         id_array(laning),
         text_array(laning.values()),
         id_array(each.type for each in known),

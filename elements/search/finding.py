@@ -23,7 +23,7 @@ WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
 ELEMENT = """CROSS JOIN LATERAL (
         SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = c.version LIMIT 1) e"""
 DOCUMENT = """CROSS JOIN LATERAL (
-        SELECT d.names, d.texts || d.drawn AS texts FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+        SELECT d.names, d.texts, d.drawn FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
 VERSION = """CROSS JOIN LATERAL (
         SELECT v.state, v.sort_name FROM elements_elementversion v WHERE v.id = c.version LIMIT 1) v"""
 # Names first. Two limits instead of an order: a frequent word can have a million rows. Old versions and drafts are left
@@ -140,7 +140,7 @@ SEEN = """SELECT w.word FROM unnest(%s::text[]) AS w(word) CROSS JOIN LATERAL (S
         SELECT u.version FROM (SELECT p.versions FROM elements_searchposting p WHERE p.word = w.word LIMIT {tested}) q
         CROSS JOIN LATERAL unnest(q.versions) AS u(version) LIMIT {tested}) c {element} {document}
     WHERE e.type_id = ANY(%s::uuid[]) AND (d.names LIKE '%% ' || w.word || ' %%'
-        OR d.texts LIKE '%% ' || w.word || ' %%' AND e.type_id <> ALL(%s::uuid[])) LIMIT 1) s"""
+        OR d.texts || d.drawn LIKE '%% ' || w.word || ' %%' AND e.type_id <> ALL(%s::uuid[])) LIMIT 1) s"""
 MOST_TESTED = 200
 
 
@@ -165,8 +165,9 @@ class _Tests:
 
     def _matches(self, part: SearchPart) -> Sql:
         patterns = text_array(self.expanded.patterns(part))
-        sql = "(d.names LIKE ANY(%s::text[]) OR d.texts LIKE ANY(%s::text[]) AND e.type_id <> ALL(%s::uuid[]))"
-        return sql, [patterns, patterns, self.names_only]
+        sql = """(d.names LIKE ANY(%s::text[]) OR d.drawn LIKE ANY(%s::text[])
+            OR d.texts LIKE ANY(%s::text[]) AND e.type_id <> ALL(%s::uuid[]))"""
+        return sql, [patterns, patterns, patterns, self.names_only]
 
     def wanted(self, parts: Sequence[SearchPart]) -> Sql:
         found = [self._matches(part) for part in parts]
