@@ -134,6 +134,10 @@ def test_filters_leave_counts_as_they_are(api: ApiClient) -> None:
 def test_a_similar_text_is_suggested_if_it_finds_something(api: ApiClient, editor: str) -> None:
     nothing = {"count": 0, "values": [], "facets": {}, "types": {}, "states": {}, "isComplete": True}
     assert get(api, "handel ordre") == {**nothing, "suggestion": "handle order"}
+    # What was excluded stays so: the only process with these words has an invoice.
+    assert get(api, "handel -rival ordre") == {**nothing, "suggestion": "handle order -rival"}
+    assert get(api, 'handel ordre -"an invoice"')["suggestion"] == 'handle order -"an invoice"'
+    assert get(api, "handel ordre -invoice") == nothing
     assert get(api, "zeppelin") == nothing
     # The word is in a draft only.
     assert get(api, "everry") == nothing
