@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.models import Element
 from elements.reading.rows import Audience
-from elements.search.identities import versions_with_id
+from elements.search.ids import versions_with_id
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
