@@ -87,6 +87,7 @@ TESTS = (
     "tests/elements/test_elements_api.py",
     "tests/elements/test_history_api.py",
     "tests/elements/test_query_counts.py",
+    "tests/elements/search",
     "tests/elements/test_searching.py",
     "tests/elements/test_element_office_comparing.py",
     "tests/elements/test_element_office_editing.py",

@@ -121,7 +121,7 @@ class Uses:
 def read_uses(visit: Visit, row: VersionRow, name: Text) -> Uses:
     """Return the first uses, for the page of the element; none if their names are too long to be read together."""
     try:
-        found = read_referrers(visit.reader, row.element, limit=SHOWN)
+        found = read_referrers(visit.reader, row, limit=SHOWN)
     except TooHeavy:
         found = Referrers((), {}, is_complete=False)
     return Uses(visit, row, name, found)
@@ -140,7 +140,7 @@ class UsesPage:
         self.context = context
         self.number = number
         contexts = (context,) if context else ()
-        found = read_referrers(visit.reader, row.element, contexts, limit=PAGE, offset=(number - 1) * PAGE)
+        found = read_referrers(visit.reader, row, contexts, limit=PAGE, offset=(number - 1) * PAGE)
         name = visit.name(read_exactly(row.attributes).get(NAME, {}))
         self.uses = Uses(visit, row, name, found)
         self.total = found.total(contexts)
