@@ -50,7 +50,7 @@ class _VisibleParser(HTMLParser):
         given = dict(attrs)
         if tag == "a":
             self.links.append(given.get("href") or "")
-        self.texts += [given[name] or "" for name in ("title", "aria-label", "alt") if name in given]
+        self.texts += [given[name] or "" for name in ("title", "aria-label", "alt", "placeholder") if name in given]
         if tag not in VOID | DRAWN:
             is_icon = "material-symbols" in (given.get("class") or "")
             self.open.append((tag, is_icon or tag in FOR_PROGRAMS))
