@@ -114,6 +114,26 @@ class Visitor:
         texts = [f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}" for each in found]
         assert not found, "\n".join([self.page.url, *texts])
 
+    def check_every_look(self) -> None:
+        """Check the page on a wide and on a narrow screen, light and dark; a narrow one does not scroll sideways."""
+        for size in (WIDE, NARROW):
+            self.page.set_viewport_size(size)
+            for is_dark in (False, True):
+                self._darken(is_dark)
+                # Other rules than that of contrast do not depend on colours.
+                self.check_accessibility(contrast_only=is_dark)
+        widths = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        self.page.set_viewport_size(WIDE)
+        self._darken(False)
+        assert widths[0] <= widths[1], f"{self.page.url} is {widths[0]} pixels wide on a narrow screen."
+
+    def _darken(self, is_dark: bool) -> None:
+        self.page.emulate_media(color_scheme="dark" if is_dark else "light")
+        # The theme of the back office asks for the scheme only while a page loads.
+        self.page.evaluate(
+            "isDark => document.querySelector('html[x-data]')?.classList.toggle('dark', isDark)", is_dark
+        )
+
     def _note_failure(self, request: Request) -> None:
         """Leaving a page while it loads aborts its requests, and other sites that the demo links do not exist; neither
         is a fault."""
