@@ -115,17 +115,16 @@ class Visitor:
         assert not found, "\n".join([self.page.url, *texts])
 
     def check_every_look(self) -> None:
-        """Check the page on a wide and on a narrow screen, light and dark; a narrow one does not scroll sideways."""
-        for size in (WIDE, NARROW):
+        """Check the page wide and light, narrow and dark, and in a full run in both other looks as well. A narrow page
+        does not scroll sideways."""
+        for size, is_dark in ((WIDE, False), (NARROW, True), *(((WIDE, True), (NARROW, False)) if IS_FULL else ())):
             self.page.set_viewport_size(size)
-            for is_dark in (False, True):
-                self._darken(is_dark)
-                # Other rules than that of contrast do not depend on colours.
-                self.check_accessibility(contrast_only=is_dark)
-        widths = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            self._darken(is_dark)
+            self.check_accessibility()
+            widths = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert widths[0] <= widths[1], f"{self.page.url} is {widths[0]} pixels wide on a screen of {widths[1]}."
         self.page.set_viewport_size(WIDE)
         self._darken(False)
-        assert widths[0] <= widths[1], f"{self.page.url} is {widths[0]} pixels wide on a narrow screen."
 
     def _darken(self, is_dark: bool) -> None:
         self.page.emulate_media(color_scheme="dark" if is_dark else "light")

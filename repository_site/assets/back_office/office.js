@@ -20,8 +20,16 @@ function replaceEmptyHeadings() {
   for (const heading of document.querySelectorAll("#result_list th:empty")) heading.replaceWith(document.createElement("td"));
 }
 
+// On narrow pages, labels of cells begin like the headings of columns.
+function capitalizeLabels() {
+  for (const cell of document.querySelectorAll("#result_list [data-label]")) {
+    cell.dataset.label = cell.dataset.label.charAt(0).toUpperCase() + cell.dataset.label.slice(1);
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   hideIcons(document);
+  capitalizeLabels();
   replaceEmptyHeadings();
   nameRegions();
 });
