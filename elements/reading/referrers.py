@@ -1,6 +1,6 @@
 """Elements that refer to an element, context by context, in the order of the diagrams that show them (D417 to D419).
 
-The API and the reader pages both call `read_referrers`.
+The API, the reader pages and the back office call `read_referrers`.
 """
 
 from __future__ import annotations
