@@ -16,7 +16,7 @@ from benchmarks.load import Contender, TimingClient, Workload, measure
 from benchmarks.report import Run, growth_table, table
 from benchmarks.steps import Step
 from benchmarks.workloads import ELEMENTS, OURS, READ, StorageRequests, make_drafts, spread
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 
 ROUNDS = 3
 # Changes in each turn; the first ones of a turn are not measured.

@@ -11,20 +11,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import psutil
 import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
-from django.test import TransactionTestCase
 
 from repository_site.core.environment import PROJECT_DIR
+from tests.databases import delete_all
 from tests.patience import SLOWER
 from tests.scale import IS_FULL
 from tests.server_process import free_port
@@ -126,8 +125,6 @@ citus.max_cached_conns_per_worker = 2
 citus.background_task_queue_interval = 500ms
 wal_retrieve_retry_interval = 200ms
 """
-# Rows that Django writes after migrating.
-KEPT = {"auth_permission", "django_content_type"}
 # Tables that are not distributed, and shards.
 TABLES_OF_NODE = """SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r'
     AND regexp_replace(relname, '_[0-9]+$', '') = ANY(%s) AND oid NOT IN (SELECT logicalrelid FROM pg_dist_partition)"""
@@ -309,22 +306,13 @@ def use_cluster(cluster: CitusCluster) -> None:
     call_command("migrate", verbosity=0)
 
 
-@contextmanager
-def emptied_by_deleting(cluster: CitusCluster) -> Iterator[None]:
-    """After a test that commits, delete the rows of all tables (D298): truncating all shards takes seconds."""
-
-    def empty(case: TransactionTestCase) -> None:
-        tables = {*connection.introspection.django_table_names()} - KEPT
-        for node in range(len(cluster.ports)):
-            with cluster.superuser(node) as superuser:
-                # Without triggers, so that the order is irrelevant. A superuser has no row-level security.
-                superuser.execute("SET session_replication_role = replica")
-                superuser.execute("SET citus.show_shards_for_app_name_prefixes = '*'")
-                found = superuser.execute(TABLES_OF_NODE, [[*tables]]).fetchall()
-                superuser.execute("; ".join(f"DELETE FROM {table}" for (table,) in found).encode())
-
-    with patch.object(TransactionTestCase, "_fixture_teardown", empty):
-        yield
+def delete_rows(cluster: CitusCluster, tables: Collection[str]) -> None:
+    """Delete the rows of all nodes: truncating all shards takes seconds."""
+    for node in range(len(cluster.ports)):
+        with cluster.superuser(node) as superuser:
+            superuser.execute("SET citus.show_shards_for_app_name_prefixes = '*'")
+            found = superuser.execute(TABLES_OF_NODE, [[*tables]]).fetchall()
+            delete_all(superuser, [table for (table,) in found])
 
 
 def main(arguments: Sequence[str]) -> int:

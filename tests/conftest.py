@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from storage.events import waking
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
-from tests.citus import SWITCH, emptied_by_deleting, use_cluster
-from tests.databases import drop_database, make_database
+from tests.citus import SWITCH, delete_rows, use_cluster
+from tests.databases import drop_database, emptied_by, emptied_by_deleting, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.migrated_clusters import MigratedClusters
@@ -79,7 +80,7 @@ def django_db_setup(
             connection.close()
             storage_watch.take()
             task_watch.begin()
-            with emptied_by_deleting(cluster):
+            with emptied_by(partial(delete_rows, cluster)):
                 yield
         return
     with django_db_blocker.unblock():
@@ -88,7 +89,8 @@ def django_db_setup(
         make_database(name)
     # Migrations change the rows of all storages.
     storage_watch.take()
-    yield
+    with emptied_by_deleting():
+        yield
     with django_db_blocker.unblock():
         drop_database(name, original)
 

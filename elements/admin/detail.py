@@ -16,8 +16,8 @@ from elements.admin.comparison import record, versions
 from elements.admin.labels import element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
-from elements.page_subscriptions import subscribing_of
 from elements.presentation.labels import Fact
+from elements.presentation.page_subscriptions import subscribing_of
 from storage.back_office import storage_office
 from storage.pages import Fragment, ReadPage
 

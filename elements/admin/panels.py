@@ -24,8 +24,8 @@ from elements.presentation.trees import AddableType
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
-from elements.related_contexts import TOKEN_TYPE
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import TOKEN_TYPE
 from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import GUID

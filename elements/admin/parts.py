@@ -15,7 +15,7 @@ from elements.presentation.diagrams import read_layout, read_picture
 from elements.presentation.labels import Named, key_words
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.selection import children_of, read_page
+from elements.reading.lists.selection import children_of, read_page
 from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property

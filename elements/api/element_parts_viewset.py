@@ -17,7 +17,7 @@ from elements.filters.binding import Vocabulary
 from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
 from elements.reading.bounds import check_response
-from elements.reading.filtering import view_vocabulary, vocabulary_of
+from elements.reading.lists.filtering import view_vocabulary, vocabulary_of
 from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, read_referrers
 from elements.reading.related import RelatedAssembler
 from elements.reading.rows import VersionRow

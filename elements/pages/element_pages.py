@@ -22,11 +22,11 @@ from elements.presentation.stereotypes import KEY, read_stereotypes
 from elements.presentation.trees import tree_view
 from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
-from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
 from elements.reading.former import Former
+from elements.reading.lists import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.cycles import OPEN

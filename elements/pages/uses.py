@@ -16,7 +16,7 @@ from elements.pages.visits import Visit
 from elements.presentation.labels import Kind, Named, Text
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import TooHeavy
-from elements.reading.picture_notes import BY_FACET, NoteKind
+from elements.reading.diagrams.picture_notes import BY_FACET, NoteKind
 from elements.reading.referrers import Referrer, Referrers, read_referrers, referring_contexts
 from elements.reading.rows import VersionRow
 from facets.blueprint.definitions import ElementType

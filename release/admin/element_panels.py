@@ -26,14 +26,14 @@ from elements.admin.detail import office_context
 from elements.admin.filters import ElementFilter, Elements
 from elements.admin.linking import linked_texts, titled_text
 from elements.admin.panels import ElementPage, Panel, find_page
-from elements.page_requests import writer_of
+from elements.presentation.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.blueprint.cycles import EVER_PUBLISHED, Category, Transition
 from facets.configuration import CompiledCycle
 from release.admin.lifecycle_log_rows import log_rows
-from release.admin.task_rows import open_tasks_of, task_rows
-from release.admin.task_texts import assignee_name, due_text, why_stuck
+from release.admin.tasks.task_rows import open_tasks_of, task_rows
+from release.admin.tasks.task_texts import assignee_name, due_text, why_stuck
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import choose_source, create_version
 from release.models import LifecycleEntry, Task

@@ -12,11 +12,11 @@ import orjson
 from django.utils import timezone
 
 from elements.people.subscriptions import subscribe
-from elements.reading.assembly.addresses import detail_view_of
 from elements.reading.assembly.attributes import read_exactly
+from elements.reading.assembly.response_addresses import detail_view_of
 from elements.reading.rows import VersionRow, read_versions
 from elements.transfer.importing import ImportResult, import_elements
-from elements.users import USER_TYPE, grant_of
+from elements.users import grant_of
 from elements.writing import statements
 from elements.writing.authors import changes_at
 from elements.writing.findings import Findings
@@ -24,6 +24,7 @@ from elements.writing.inputs import ElementInput
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer, settled_writer
 from facets.blueprint.cycles import Category
+from facets.blueprint.private_content import USER_TYPE
 from facets.configuration import settled_configuration
 from release.demo.past import log_past
 from release.demo.story import Act, Do, story

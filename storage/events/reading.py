@@ -69,7 +69,7 @@ EVERYTHING = EventFilter()
 
 
 class CursorGone(Exception):
-    """The events after a cursor are not known any more; `oldest` is the first cursor that is valid."""
+    """The events after a cursor were deleted; `oldest` is the first cursor that is valid."""
 
     def __init__(self, oldest: Cursor) -> None:
         super().__init__(str(oldest))

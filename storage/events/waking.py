@@ -92,12 +92,6 @@ def watching(storage: str | None = None) -> Iterator[Watcher]:
             _watchers.discard(watcher)
 
 
-def wait_for_events(storage: str | None, seconds: float) -> set[str]:
-    """Return the storages with new events, of all or of one; none if the time is over."""
-    with watching(storage) as watcher:
-        return watcher.wait(seconds)
-
-
 def is_stopping() -> bool:
     return _stopping.is_set()
 

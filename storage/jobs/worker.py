@@ -249,7 +249,7 @@ class QueueConnector(PsycopgConnector):
 
 
 class RepositoryWorker(Worker):
-    """Returns jobs of dead workers, also its own, and ends rather than going on in an unknown state.
+    """Returns jobs of dead workers, including its own, and ends rather than going on in an unknown state.
 
     Each queue has its places. procrastinate takes jobs of `queues` only, which are those with a free place (D367).
     """
@@ -356,8 +356,3 @@ class RepositoryWorker(Worker):
         self.has_left_jobs = True
         names = sorted({context.job.task_name for context in self._running_jobs.values()})
         log.warning("running jobs returned to the queue", jobs=names)
-
-
-def connections_needed(concurrency: int) -> int:
-    """Return the largest number of database connections of a worker."""
-    return concurrency + NETWORK_CONNECTIONS + QUEUE_CONNECTIONS + 3

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from repository_site.core.outgoing.addresses import check_address
+from repository_site.core.outgoing.network_addresses import check_address
 from repository_site.core.problems import Invalid, placed
 from repository_site.core.wording import listed, printable, similar_hint
 from storage.extension import storage_extensions

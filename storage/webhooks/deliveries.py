@@ -16,7 +16,7 @@ from repository_site.core.rest.rendering import to_json
 from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, WebhookDelivery
 from storage.webhooks.changing import find_webhook
 from storage.webhooks.delivering import deliver
-from storage.webhooks.order import mark_first_again
+from storage.webhooks.message_order import mark_first_again
 
 TEST = "webhook.test"
 

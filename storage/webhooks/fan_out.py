@@ -25,7 +25,7 @@ from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, Webh
 from storage.tenancy.scope import tenant_scope
 from storage.webhooks.counting import count_webhooks
 from storage.webhooks.delivering import delay_after, deliver
-from storage.webhooks.order import mark_first, mark_subjects_left
+from storage.webhooks.message_order import mark_first, mark_subjects_left
 
 log = structlog.get_logger("webhooks")
 # Events that one transaction turns into messages, and transactions of one job. An element can have 256 KB.

@@ -166,7 +166,7 @@ def visit(browser: Browser, site: Server, people: dict[str, BrowserContext]) -> 
 
 
 def wait_until(page: Page, condition: str) -> None:
-    """Wait for a condition; the policy of pages forbids the evaluation inside of `wait_for_function`."""
+    """Wait for a condition; the policy of pages forbids the evaluation inside `wait_for_function`."""
     deadline = time.monotonic() + 60
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, condition

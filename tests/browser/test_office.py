@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.artist import Artist
 from tests.browser.conftest import DEMO, NARROW, WIDE, NewVisitor, Visitor
 from tests.browser.keyboard import check_focus, is_focused, press, skip_to_content, tab_to
-from tests.browser.test_steps import Artist
-from tests.browser.test_work import call, state_of, submit
+from tests.browser.submitting import call, state_of, submit
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 OFFICE = f"{DEMO}/admin"

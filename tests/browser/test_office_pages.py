@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.artist import Artist
 from tests.browser.conftest import DEMO, NewVisitor, Visitor
-from tests.browser.test_steps import Artist
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]

@@ -172,7 +172,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             found.append(str(page.next))
         return page
 
-    monkeypatch.setattr("elements.api.changes_viewset.read_page", read)
+    monkeypatch.setattr("elements.api.events.changes_viewset.read_page", read)
     return found
 
 
@@ -308,7 +308,7 @@ def test_the_number_of_waiting_clients_is_limited(
     busy: Storage, token: str, monkeypatch: pytest.MonkeyPatch, stop_waiting: Callable[[], None]
 ) -> None:
     """Half of all places for one storage, and three quarters of that for one caller."""
-    monkeypatch.setattr("elements.api.changes_viewset.followers", Shares(4))
+    monkeypatch.setattr("elements.api.events.changes_viewset.followers", Shares(4))
     feed = Feed(ApiClient(), "acme/busy", token)
     feed.read()
     with ThreadPoolExecutor(4) as threads:

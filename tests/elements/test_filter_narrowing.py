@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elements.filters.clues import COMMON_MARKUP
-from elements.reading import narrowing
-from elements.reading.narrowing import CANDIDATES, narrowed
+from elements.reading.lists import narrowing
+from elements.reading.lists.narrowing import CANDIDATES, narrowed
 from elements.values.html import DECLARATION
 from storage.tenancy.scope import tenant_scope
 from tests.elements.filter_world import SELECT, FilteredVersion, FilterWorld, Thing, filter_world, identity, quoted

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from elements.api import reading_viewset
-from elements.reading import selection
+from elements.reading.lists import selection
 from facets.models import Facet
 from repository_site.core.database import replica
 from repository_site.core.problems import Invalid

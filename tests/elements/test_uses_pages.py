@@ -57,7 +57,7 @@ def test_headings_are_in_the_language_of_the_page(uses: Storage) -> None:
     assert page.section("Ihre Aufgaben in der Rolle Assembler:")[:3] == [
         "Ausführende Rollen", "A repair Teilprozess Freigegeben", "Inspect Aufgabe",
     ]  # fmt: skip
-    assert page.section("Wo verwendet")[0] == "Zielgruppe"
+    assert page.section("Verwendungen")[0] == "Zielgruppe"
 
 
 def test_members_who_see_drafts_see_their_uses(uses: Storage, analyzer: Client) -> None:

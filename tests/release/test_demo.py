@@ -38,7 +38,7 @@ from tests.filled_storages import NOTHING
 from tests.release.log_check import Replay, check_lifecycles
 from tests.release.stored_contents import contents, fresh
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.on_cluster]
 Step = LifecycleEntry.Step
 
 

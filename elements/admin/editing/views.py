@@ -20,8 +20,8 @@ from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, find_page, makeable_types
 from elements.locks import Lock
-from elements.page_requests import content_writer_of
 from elements.permissions import Permission, needs_permission
+from elements.presentation.page_requests import content_writer_of
 from elements.reading.rows import VersionRow
 from elements.writing.deleting import delete_element, plan_deletion
 from elements.writing.findings import Findings

@@ -17,7 +17,13 @@ from functools import cache
 from django.utils.http import parse_http_date_safe
 from django.utils.translation import gettext as _
 
-from repository_site.core.outgoing.addresses import Address, AddressRefused, Target, checked_addresses, parse_target
+from repository_site.core.outgoing.network_addresses import (
+    Address,
+    AddressRefused,
+    Target,
+    checked_addresses,
+    parse_target,
+)
 
 CONNECT_SECONDS = 3.0
 # From the look-up of the name to the end of the answer.

@@ -13,9 +13,9 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from repository_site.core import environment
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.ports import Bind
 from repository_site.core.problems import Unauthenticated
+from repository_site.core.terminal.command_line import RepositoryCommand
 from repository_site.management.commands.serve import add_server_arguments, check_bind, prepare_database, serve
 
 if TYPE_CHECKING:

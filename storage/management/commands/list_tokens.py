@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 
 if TYPE_CHECKING:
     from storage.models import ApiToken

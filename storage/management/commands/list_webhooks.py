@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 
 
 class Command(RepositoryCommand):

@@ -80,6 +80,7 @@ def check_index() -> None:
     assert words <= {each.word for each in SearchWord.objects.all() if each.word == each.stem}
 
 
+@pytest.mark.long
 def test_the_database_folds_as_python_does() -> None:
     # Newer versions of Unicode assign further letters. Lines stay lines.
     letters = [chr(code) for code in range(1, 0x20000) if code != 10 and category(chr(code)) not in ("Cs", "Cn")]

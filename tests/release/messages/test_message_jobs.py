@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 
 from elements.models import ElementVersion
 from release.messages import gathering, sending
-from release.messages.addresses import mail_address_link
 from release.messages.deciders import Deciders
+from release.messages.mail_addresses import mail_address_link
 from release.messages.periodic import tell_everybody, tell_of_events
 from release.messages.sending import make_mails, send_mails
 from release.models import Task
