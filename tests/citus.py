@@ -41,7 +41,8 @@ SKIPPED = (
     "Skipped: no PostgreSQL with the Citus extension was found. Install the packages of Citus, or name the folder of"
     " pg_ctl: REPOSITORY_CITUS_BIN=/path/to/bin make test-citus"
 )
-# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing, reading, pages and operation.
+# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing, reading, search, events, webhooks,
+# messages, pages and operation.
 TESTS = (
     "tests/citus_cluster",
     "tests/test_citus.py",
@@ -52,6 +53,7 @@ TESTS = (
     "tests/repository_site/test_shared_sessions.py",
     "tests/storage/jobs",
     "tests/storage/test_checks.py",
+    "tests/storage/test_events.py",
     "tests/storage/test_later_migrations.py",
     "tests/storage/test_membership_office.py",
     "tests/storage/test_sessions.py",
@@ -59,12 +61,23 @@ TESTS = (
     "tests/storage/test_site_office.py",
     "tests/storage/test_storage_office.py",
     "tests/storage/test_token_office.py",
+    "tests/storage/test_webhook_office.py",
+    "tests/storage/test_webhooks.py",
+    "tests/storage/webhooks",
     "tests/storage/test_tenancy.py",
     "tests/storage/test_provisioning.py",
     "tests/storage/test_bulk.py",
     "tests/storage/test_backup.py",
     "tests/storage/test_quotas.py",
     "tests/elements/test_idempotency.py",
+    "tests/elements/bpmn",
+    "tests/elements/search",
+    "tests/elements/test_appearance.py",
+    "tests/elements/test_changes_api.py",
+    "tests/elements/test_permalinks.py",
+    "tests/elements/test_referrers_api.py",
+    "tests/elements/test_uses_pages.py",
+    "tests/elements/test_webhooks_api.py",
     "tests/elements/test_content_side_by_side.py",
     "tests/elements/test_reading_side_by_side.py",
     "tests/elements/test_transfer.py",
@@ -74,6 +87,7 @@ TESTS = (
     "tests/elements/test_elements_api.py",
     "tests/elements/test_history_api.py",
     "tests/elements/test_query_counts.py",
+    "tests/elements/search",
     "tests/elements/test_searching.py",
     "tests/elements/test_element_office_comparing.py",
     "tests/elements/test_element_office_editing.py",
@@ -85,8 +99,10 @@ TESTS = (
     "tests/elements/test_reader_pages_counts.py",
     "tests/elements/test_reader_pages_values.py",
     "tests/facets/test_configuration.py",
+    "tests/facets/test_changes.py",
     "tests/facets/test_configuration_office.py",
     "tests/release/test_story.py",
+    "tests/release/messages",
     "tests/release/test_runs.py",
     "tests/release/task_office",
     "tests/release/tasks",
@@ -96,6 +112,7 @@ TESTS = (
 WHOLE_SUITE = ("tests/",)
 # Lost connections at every trip, random changes and filters, and many clients of a server.
 LONG_TESTS = (
+    "tests/elements/test_feed_side_by_side.py",
     "tests/elements/test_filter_agreement.py",
     "tests/elements/test_lost_connections.py",
     "tests/elements/test_writing_model.py",

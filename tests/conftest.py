@@ -29,6 +29,7 @@ from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
 from tests.citus import SWITCH, delete_rows, use_cluster
+from tests.copied_tables import watch_requests
 from tests.databases import drop_database, emptied_by, emptied_by_deleting, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
@@ -41,6 +42,7 @@ from tests.single_tasks import TaskWatch
 # Threads close their connections at once, so that the database can be dropped at the end.
 waking.IDLE = 0.0
 make_connections_quick()
+watch_requests()
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
 TOGETHER = ("tests/browser/", "tests/citus_cluster/running/", "tests/repository_site/running_server/")

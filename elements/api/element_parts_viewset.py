@@ -189,7 +189,7 @@ class ElementPartsViewSet(ElementReadingViewSet):
 
         def list_referrers() -> HttpResponse:
             offset = (paging.page - 1) * paging.size
-            found = read_referrers(self.reader, row.element, contexts, limit=paging.size, offset=offset)
+            found = read_referrers(self.reader, row, contexts, limit=paging.size, offset=offset)
             payload = counted("values", list(self._referrers(found.page)))
             payload |= {"contexts": found.counts, "isComplete": found.is_complete}
             response = self.answer_bounded(payload)

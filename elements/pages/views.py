@@ -42,9 +42,6 @@ from storage.localisation.culture_names import interface_language, language_tag,
 from storage.pages import ReadPage, caller_of, in_scope, page_caller, storage_of
 from storage.tenancy.addresses import public_base
 
-# Larger page numbers are reduced to this one.
-MAX_PAGE = 100_000
-
 
 @require_safe
 @in_scope
@@ -202,7 +199,7 @@ def _found(visit: Visit, identity: str) -> tuple[VersionRow | None, Former | Non
 
 
 def _number(text: str) -> int:
-    return min(int(text), MAX_PAGE) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 and int(text) else 1
+    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 and int(text) else 1
 
 
 def _with_query(request: HttpRequest, address: str) -> str:

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 import orjson
 from django.utils import timezone
 
+from elements.models import Appearance
+from elements.models.appearance import ONLY
 from elements.people.subscriptions import subscribe
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.response_addresses import detail_view_of
@@ -44,6 +46,13 @@ from storage.tenancy.scope import tenant_scope
 BEFORE_STORY = timedelta(days=75)
 BEGIN_OF_WORK, WORKING_HOURS = time(8), timedelta(hours=9)
 ENGLISH, GERMAN = "1033", "1031"
+INTROS = {
+    ENGLISH: "The process house of the bicycle maker Musterrad, to look around in.",
+    GERMAN: "Das Prozesshaus des Fahrradherstellers Musterrad, zum Umsehen.",
+}
+# Facets in the order in which readers look for them, and those that only administrators need.
+MENU = ["processes", "roles", "organization", "knowledge", "it"]
+HIDDEN = ["cultures", "stereotypes"]
 DECISIONS = {Do.ACCEPT: accept_task, Do.REJECT: reject_task, Do.REMIND: remind_task}
 
 
@@ -53,6 +62,7 @@ def fill_demo(storage: Storage, path: str) -> ImportResult:
     with changes_at(now - BEFORE_STORY):
         result = import_elements(storage, path)
     with tenant_scope(storage):
+        Appearance.objects.create(id=ONLY, intros=INTROS, menu=MENU, hidden=HIDDEN, changed_on=now - BEFORE_STORY)
         teller = StoryTeller(storage, now)
         teller.begin()
         for act in story():

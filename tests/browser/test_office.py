@@ -121,6 +121,18 @@ def test_a_list_keeps_its_filters_and_position(visit: NewVisitor) -> None:
     assert (page.url, page.evaluate("scrollY")) == (f"{rita.base}{ELEMENTS}", 0)
 
 
+def test_a_deletion_leads_back_to_the_filtered_list(visit: NewVisitor, token: str) -> None:
+    artist = Artist(visit("rita"), token)
+    page = artist.page
+    artist.visitor.open(f"{ELEMENTS}?facet=processes")
+    address = page.url
+    artist.visitor.open(f"{ELEMENTS}{artist.process}/delete/")
+    with page.expect_navigation():
+        page.locator("#content").get_by_role("button", name="Delete").click()
+    assert page.url == address
+    expect(page.get_by_text("was deleted.")).to_be_visible()
+
+
 def test_the_tree_keeps_its_open_branches(visit: NewVisitor) -> None:
     rita = visit("rita")
     page, keys = rita.page, rita.page.keyboard

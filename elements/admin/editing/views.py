@@ -199,7 +199,7 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
         else:
             messages.success(request, _("%(name)s was deleted.") % {"name": page.name})
             if deletion.is_whole:
-                return redirect("admin:elements_element_changelist")
+                return redirect(f"{reverse('admin:elements_element_changelist')}{_list_query(request)}")
             return redirect(element_address(page.row.element))
     plan = plan_deletion(page.labels.reader.types, page.row)
     context = {
@@ -213,6 +213,12 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
     }
     status = status_of(problem) if problem else 200
     return TemplateResponse(request, "back_office/elements/delete.html", context, status=status)
+
+
+def _list_query(request: HttpRequest) -> str:
+    """Return the filters of the list that the browser has kept (D425)."""
+    query = request.POST.get("list", "").removeprefix("?")
+    return f"?{query}" if query else ""
 
 
 storage_office.add_page("elements/element/<str:element>/edit/", edit_view, "elements_edit")

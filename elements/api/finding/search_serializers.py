@@ -22,7 +22,7 @@ class ExcerptSerializer(BodySerializer):
 
 class SearchHitSerializer(FoundElementSerializer):
     """Reference to an element, with its names and an excerpt. A hit that only refers to an element with the searched
-    name has no excerpt."""
+    name, or has the words in its diagram, has no excerpt."""
 
     excerpt = ExcerptSerializer(required=False)
 

@@ -51,9 +51,9 @@ class SearchViewSet(ElementReadingViewSet):
     def list(self, request: Request, **names: str) -> Prepared:
         """Return elements whose texts contain all words, best matches first, with counts by facet, type and state.
 
-        The search reads names and all other texts in all cultures, and the names of elements that an element refers to
-        or shows in its diagram. It ignores accents and letter case, and finds inflected forms of German and English
-        words. Viewers and anonymous readers find published versions only.
+        The search reads names and all other texts in all cultures, the texts of lanes and flows in the diagram, and the
+        names of elements that an element refers to or shows in its diagram. It ignores accents and letter case, and
+        finds inflected forms of German and English words. Viewers and anonymous readers find published versions only.
         """
         search, query = Search(self.configuration, self.reader.audience), self.query(request)
         self._text(query)

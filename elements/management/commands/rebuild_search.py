@@ -28,10 +28,15 @@ class Command(RepositoryCommand):
         from elements.search.rebuilding import measure_search, rebuild_search
         from repository_site.core.terminal.progress import with_progress
         from storage.tenancy.contexts import storages_at
+        from storage.tenancy.scope import StorageGone
 
         for storage in storages_at(options["collection"], options["storage"]):
-            portions = list(with_progress(rebuild_search(storage), f"{storage}"))
-            size = measure_search(storage)
+            try:
+                portions = list(with_progress(rebuild_search(storage), f"{storage}"))
+                size = measure_search(storage)
+            except StorageGone:
+                self.stdout.write(f"{storage}: removed meanwhile")
+                continue
             ratio = size.index / size.attributes if size.attributes else 0
             self.stdout.write(
                 f"{storage}: {sum(portions):,} versions and words; the index has about {size.index:,} bytes,"

@@ -105,7 +105,7 @@ class Command(RepositoryCommand):
                     f"  API document   {address}/_api/docs/",
                     f"  Reader pages   {address}/",
                     f"  Back office    {address}/admin/   login: {login}",
-                    f"  Site office    {base}/admin/   the same login",
+                    f"  Installation   {base}/admin/   its back office, with the same login",
                     f"  Health         {base}/healthz   {base}/readyz",
                     "",
                     f"  API token      {token}   role: administrator of {COLLECTION}/{STORAGE}",

@@ -1,4 +1,4 @@
-"""`manage.py list_cultures`: the cultures that a storage can have."""
+"""`manage.py list_cultures`: list the cultures that a storage can have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py list_storages`: the storages of the installation."""
+"""`manage.py list_storages`: list the storages of the installation."""
 
 from __future__ import annotations
 

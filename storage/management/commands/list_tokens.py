@@ -1,4 +1,4 @@
-"""`manage.py list_tokens`: the API tokens of a storage, a collection or the site."""
+"""`manage.py list_tokens`: list the API tokens of a storage, a collection or the site."""
 
 from __future__ import annotations
 

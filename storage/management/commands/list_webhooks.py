@@ -1,4 +1,4 @@
-"""`manage.py list_webhooks`: the webhooks of a storage."""
+"""`manage.py list_webhooks`: list the webhooks of a storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py measure_storages`: count the content of each storage for the site's back office, as a scheduled job."""
+"""`manage.py measure_storages`: count the content of each storage for the back office of the installation."""
 
 from __future__ import annotations
 
