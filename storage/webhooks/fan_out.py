@@ -79,7 +79,7 @@ def fan_out(storage: Storage) -> None:
 def revive() -> None:
     """Give storages with enabled webhooks the job that always waits, if it has failed or somebody has deleted it.
 
-    The job fails for good if the node of its storage is down for minutes (D335). Nothing else would add it again.
+    It fails after two attempts, or 25 while the database is unavailable (D335). Nothing else would add it again.
     """
     retry_failed([row[0] for row in fetch(_FAILED, [fan_out.name])])
     lost = [row[0] for row in fetch(_WITHOUT_JOB, [fan_out.lock_of("")])]
