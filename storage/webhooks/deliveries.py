@@ -22,8 +22,8 @@ TEST = "webhook.test"
 
 
 def deliveries_of(webhook: Webhook, state: str = "") -> QuerySet[WebhookDelivery]:
-    """Return the messages for a webhook, newest first."""
-    found = WebhookDelivery.objects.filter(webhook=webhook)
+    """Return the messages for a webhook, newest first, without their texts: a page of them could be very large."""
+    found = WebhookDelivery.objects.filter(webhook=webhook).defer("message")
     return found.filter(state=state) if state else found
 
 

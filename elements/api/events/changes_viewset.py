@@ -103,7 +103,7 @@ class ChangesViewSet(ConfiguredViewSet):
 
     def _answer(self, request: Request, **names: str) -> HttpResponseBase:
         response = self._number_and_read(request, names)
-        if self.asked is None or not self.asked.wait or self.page.events:
+        if self.asked is None or not self.asked.wait or self._has_news:
             return response
         who = ticket_of(request._request).who
         if not followers.take(*who):
@@ -120,7 +120,7 @@ class ChangesViewSet(ConfiguredViewSet):
             while True:
                 response = self._number_and_read(request, names)
                 left = end - time.monotonic()
-                if self.page.events or left <= 0 or is_stopping():
+                if self._has_news or left <= 0 or is_stopping():
                     return response
                 with away_from_gate(request._request):
                     watcher.wait(min(left, POLL))
@@ -130,6 +130,11 @@ class ChangesViewSet(ConfiguredViewSet):
                 self.caller = authenticate(request, self.context)
                 if not self.caller.roles:
                     raise Forbidden(NO_ROLE)
+
+    @property
+    def _has_news(self) -> bool:
+        """Whether there is no reason to wait. A page without events can end before the feed does (D327)."""
+        return bool(self.page.events) or not self.page.is_end
 
     def _number_and_read(self, request: Request, names: dict[str, str]) -> HttpResponseBase:
         if self.asked is not None:

@@ -62,8 +62,9 @@ def post(url: str, headers: Mapping[str, str], body: bytes) -> OutgoingAnswer:
 
 
 def _reason(problem: Exception) -> str:
+    """Return an error as one line that the database can store: it can contain what the receiver has sent."""
     text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    return f"{type(problem).__name__}: {text}"[:500]
+    return f"{type(problem).__name__}: {' '.join(text.split())}".replace("\0", "\ufffd")[:500]
 
 
 def _exchange(target: Target, headers: Mapping[str, str], body: bytes, end: float) -> tuple[int, float, bytes]:
