@@ -61,6 +61,11 @@ def chain_of_references(size: int) -> bytes:
     return definitions(f'<process id="P"><task id="T"/>{associations}</process>').encode()
 
 
+def repeated_ids(size: int) -> bytes:
+    texts = '<documentation id="D"/>' * (10 * size)
+    return definitions(f'<process id="P">{texts}<task id="T"/></process>').encode()
+
+
 def rewritten_lanes(size: int) -> Callable[[], object]:
     """Return the export of a document whose nodes have all moved to another lane."""
     lanes = [BpmnLane("A", {}), BpmnLane("B", {})]
@@ -90,6 +95,7 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
     "lanes": rewritten_lanes,
     "mapping": mapping,
     "references": lambda size: lambda: read(chain_of_references(size), ["1033"], "1033"),
+    "ids": lambda size: lambda: read(repeated_ids(size), ["1033"], "1033"),
 }
 
 
