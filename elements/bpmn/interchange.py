@@ -19,7 +19,8 @@ from elements.bpmn.placing import connect, place
 from elements.bpmn.vocabulary import DC, DD, EDGES, SUB_PROCESSES, bpmn, di, own
 
 COMPUTED = own("computed")
-NO_NAME = re.compile(r"[^\w.-]")
+NO_NAME = re.compile(r"[^\w.-]", re.ASCII)
+CONVERSATIONS = frozenset({"conversation", "subConversation", "callConversation"})
 
 
 def draw(root: etree._Element, before: BpmnModel, after: BpmnModel) -> None:
@@ -90,7 +91,7 @@ class _Interchange:
         return {self.index.known(each.get("bpmnElement")): each for each in reversed(self.index.planes)}
 
     def _free_id(self, id: str) -> str:
-        # Some tools use ids that XML does not allow, such as numbers.
+        # Some tools use ids that XML or bpmn-js does not allow, such as numbers.
         id = NO_NAME.sub("_", id) if id[:1].isalpha() else f"_{NO_NAME.sub('_', id)}"
         while id in self._taken:
             id += "_"
@@ -175,12 +176,12 @@ class _Interchange:
 
     def _draw_others(self) -> None:
         """Draw what only the document has, if it has no drawings at all, and connections whose ends are drawn."""
-        drawn = {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group"}
+        drawn = {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group", *CONVERSATIONS}
         if not self.had_drawings:
             bottom = max((each.y + each.height for each in self.areas.values()), default=0.0) + 40
             left = 0.0
             for id, element in self.index.elements.items():
-                if local(element) in drawn and id not in self.index.shapes:
+                if local(element) in drawn and id not in self.index.shapes and not _is_inner_conversation(element):
                     width, height = (600, 60) if local(element) == "participant" else (100, 50)
                     self.areas[id] = Area(left, bottom, width, height)
                     set_bounds(self._new_shape(id, self._first_plane), self.areas[id], is_computed=True)
@@ -206,6 +207,12 @@ class _Interchange:
             if (id := self.index.known(each)) and id in self.areas:
                 return self.areas[id]
         return None
+
+
+def _is_inner_conversation(element: etree._Element) -> bool:
+    """Return whether an element is inside of a conversation, which hides it."""
+    parent = element.getparent()
+    return parent is not None and local(parent) in CONVERSATIONS
 
 
 def is_generated(participant: etree._Element) -> bool:

@@ -357,3 +357,17 @@ def test_data_association_to_nothing_leads_to_its_activity() -> None:
     assert_valid(exported)
     assert lost(found) == [("targetRef", "i", "gone")]
     assert [each.text for each in etree.fromstring(exported).iter("{*}targetRef")] == ["T"]
+
+
+def test_conversations_without_a_drawing_are_drawn() -> None:
+    links = '<participant id="A"/><conversationLink id="l" sourceRef="A" targetRef="c1"/>'
+    given = document(COMPLETE["conversations"].replace("</coll", f"{links}</coll"))
+    _found, exported, _comparison = round_trip(given)
+    drawn = [each.get("bpmnElement") for each in etree.fromstring(exported).iter(di("BPMNShape"), di("BPMNEdge"))]
+    assert drawn == ["c1", "sc", "cc", "A", "l"]
+
+
+def test_new_ids_are_such_that_every_tool_reads_them() -> None:
+    _found, exported, _comparison = round_trip(document(process('<task id="äb"/><task id="1"/>')))
+    ids = [each.get("id") for each in etree.fromstring(exported).iter(di("BPMNShape"))]
+    assert ids == ["_b_di", "_1_di"]
