@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 
 from elements.bpmn.free_places import GAP, TakenRoom
 from elements.bpmn.mapping import DiagramMapping
@@ -17,6 +18,8 @@ from elements.bpmn.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
 from elements.bpmn.parsing import parse_stored
 from elements.bpmn.placing import place
 from elements.bpmn.reading import read
+from elements.bpmn.tree_edits import add_ordered
+from elements.bpmn.vocabulary import bpmn
 from elements.bpmn.writing import ExportedProcess, write
 from elements.reading.drawings import DrawnFlow, DrawnShape, StoredDiagram
 from elements.writing.wanted_diagrams import WantedSource
@@ -66,6 +69,17 @@ def repeated_ids(size: int) -> bytes:
     return definitions(f'<process id="P">{texts}<task id="T"/></process>').encode()
 
 
+def incoming_flows(size: int) -> Callable[[], object]:
+    """Return the naming of many flows in one node."""
+
+    def add() -> None:
+        node = etree.Element(bpmn("task"))
+        for each in names(20 * size):
+            add_ordered(node, "incoming").text = each
+
+    return add
+
+
 def rewritten_lanes(size: int) -> Callable[[], object]:
     """Return the export of a document whose nodes have all moved to another lane."""
     lanes = [BpmnLane("A", {}), BpmnLane("B", {})]
@@ -95,6 +109,7 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
     "lanes": rewritten_lanes,
     "mapping": mapping,
     "references": lambda size: lambda: read(chain_of_references(size), ["1033"], "1033"),
+    "flows": incoming_flows,
     "ids": lambda size: lambda: read(repeated_ids(size), ["1033"], "1033"),
 }
 
