@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.test_steps import Artist, artist, leave, names  # noqa: F401  fixture
+from tests.browser.artist import Artist
+from tests.browser.test_steps import artist, leave, names  # noqa: F401  fixture
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 # Hold back the request that saves until `go` is called.

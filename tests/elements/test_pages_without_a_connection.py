@@ -14,7 +14,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from elements.admin.comparison import record, versions
 from elements.models import ElementChange
 from elements.presentation import values
-from elements.reading import pictures
+from elements.reading.diagrams import pictures
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.page_templates import CycleFreeTemplate
 from storage.models import StaffAccount, Storage

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from elements.diagrams.drawables import MapGroup
-from elements.reading.pictures import map_group
+from elements.reading.diagrams.pictures import map_group
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
