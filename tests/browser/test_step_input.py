@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.artist import Artist
-from tests.browser.test_steps import artist, leave, names  # noqa: F401  fixture
+from tests.browser.artist import Artist, leave, names
+from tests.browser.conftest import NewVisitor
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 # Hold back the request that saves until `go` is called.
@@ -19,20 +19,25 @@ HOLD = """() => {
 }"""
 
 
-def three_steps(artist: Artist) -> None:  # noqa: F811  fixture
+@pytest.fixture
+def artist(visit: NewVisitor, token: str) -> Artist:
+    return Artist(visit("rita"), token)
+
+
+def three_steps(artist: Artist) -> None:
     artist.open()
     artist.begin("Order received")
     artist.step("Check order")
     artist.step("Pack")
 
 
-def type_numbers(artist: Artist, numbers: str) -> None:  # noqa: F811  fixture
+def type_numbers(artist: Artist, numbers: str) -> None:
     artist.page.locator(".st-before").nth(1).focus()
     artist.keys.press("Control+a")
     artist.keys.type(numbers)
 
 
-def test_typed_numbers_count_before_a_new_step_renumbers_the_others(artist: Artist) -> None:  # noqa: F811  fixture
+def test_typed_numbers_count_before_a_new_step_renumbers_the_others(artist: Artist) -> None:
     three_steps(artist)
     type_numbers(artist, "1, 3")
     artist.keys.press("Enter")
@@ -47,7 +52,7 @@ def test_typed_numbers_count_before_a_new_step_renumbers_the_others(artist: Arti
     leave(artist)
 
 
-def test_typed_numbers_are_saved(artist: Artist) -> None:  # noqa: F811  fixture
+def test_typed_numbers_are_saved(artist: Artist) -> None:
     three_steps(artist)
     type_numbers(artist, "9")
     artist.keys.press("Control+s")
@@ -58,7 +63,7 @@ def test_typed_numbers_are_saved(artist: Artist) -> None:  # noqa: F811  fixture
     assert [before for _, _, before in artist.stored()] == [[], ["Order received", "Pack"], ["Check order"]]
 
 
-def test_nothing_can_be_typed_while_steps_are_saved(artist: Artist) -> None:  # noqa: F811  fixture
+def test_nothing_can_be_typed_while_steps_are_saved(artist: Artist) -> None:
     three_steps(artist)
     artist.page.evaluate(HOLD)
     artist.keys.press("Control+s")
@@ -72,7 +77,7 @@ def test_nothing_can_be_typed_while_steps_are_saved(artist: Artist) -> None:  # 
     assert [name for _, name, _ in artist.stored()] == ["Order received", "Check order", "Pack"]
 
 
-def test_enter_that_ends_a_composed_word_makes_no_step(artist: Artist) -> None:  # noqa: F811  fixture
+def test_enter_that_ends_a_composed_word_makes_no_step(artist: Artist) -> None:
     artist.open()
     artist.begin("注文")
     press = "new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true })"
