@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from elements.bpmn.document.texts import read_names
 from elements.bpmn.document.vocabulary import bpmn
 from elements.bpmn.exporting import export_bpmn
 from elements.bpmn.importing import ImportReport, import_bpmn
+from elements.bpmn.mapping import one_line
 from elements.naming import NAME
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience, VersionRow, find_version
@@ -62,6 +63,8 @@ class BpmnDesk:
 
     storage: Storage
     culture: int
+    imported: dict[tuple[str, str, str], Path] = field(default_factory=dict)
+    """Files by type, culture and name of the processes into which they were imported."""
 
     def import_into(self, element: str, data: bytes, *, dry_run: bool) -> ImportReport:
         with tenant_scope(self.storage):
@@ -72,7 +75,8 @@ class BpmnDesk:
     def import_below(self, parent: str, type: str | None, path: Path, *, dry_run: bool) -> ImportReport:
         """Import a file into the process of its name below a parent, which is created as a draft if it is missing.
 
-        A dry run creates it as well, and undoes everything: so it reports exactly what the import would change, also
+        A second file with the same name is refused, because it would replace the diagram of the first one. A dry run
+        creates the process as well, and undoes everything: so it reports exactly what the import would change, also
         the diagrams that call the new process.
         """
         data = read_file(path)
@@ -82,13 +86,18 @@ class BpmnDesk:
             above = _version(reader, parent)
             cultures = [str(lcid) for lcid in writer.configuration.cultures.data]
             found = read(data, cultures, str(self.culture))
-            names = _process_names(found, path.stem)
+            names = _process_names(found, cultures, path.stem)
             wanted = _process_type(writer.configuration, reader.types[above.type], type)
+            keys = [(wanted.key, lcid, name) for lcid, name in names.items()]
+            taken = next((self.imported[key] for key in keys if key in self.imported), None)
+            if taken is not None:
+                raise Invalid(f"{taken} has a process of the same name. Rename one of them, or use --element.")
             known = _child_called(above.element, str(writer.configuration.type_ids[wanted.key]), names)
             version = _version(reader, known or _create(writer, reader, above, wanted, names))
             report = self._import(writer, reader, version, data, dry_run=dry_run and known is not None)
             if dry_run:
                 transaction.set_rollback(True)
+            self.imported.update(dict.fromkeys(keys, path))
             return report
 
     def _import(self, writer: Writer, reader: Reader, row: VersionRow, data: bytes, *, dry_run: bool) -> ImportReport:
@@ -125,11 +134,15 @@ def _version(reader: Reader, element: str) -> VersionRow:
     return row
 
 
-def _process_names(found: ReadDocument, default: str) -> dict[str, str]:
+def _process_names(found: ReadDocument, cultures: Collection[str], default: str) -> dict[str, str]:
     """Return the names of the process: its own, or those of its pool or of the document, or the name of the file."""
     root = found.document.root
     places = [*root.iterfind(bpmn("process")), *root.iterfind(f"{bpmn('collaboration')}/{bpmn('participant')}"), root]
-    return next((names for each in places if (names := read_names(each, found.culture))), {found.culture: default})
+    for each in places:
+        texts = read_names(each, found.culture)
+        if names := {lcid: one_line(text) for lcid, text in texts.items() if lcid in cultures}:
+            return names
+    return {found.culture: default}
 
 
 def _process_type(configuration: Configuration, above: ElementType, wanted: str | None) -> ElementType:

@@ -92,3 +92,13 @@ def draw_order(artist: Artist) -> None:
     artist.keys.press("Shift+Tab")
     artist.step("Invoice")
     artist.step("Order closed", type="End")
+
+
+def names(artist: Artist) -> list[str]:
+    return [name for _, name, _ in artist.rows()]
+
+
+def leave(artist: Artist) -> None:
+    """Leave without saving, so that the next page opens."""
+    artist.page.on("dialog", lambda dialog: dialog.accept())
+    artist.open()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize
 
-from tests.browser.artist import OFFICE, Artist, draw_order
+from tests.browser.artist import OFFICE, Artist, draw_order, leave, names
 from tests.browser.conftest import DEMO, NARROW, NewVisitor, wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
@@ -166,16 +166,6 @@ def test_the_editor_fits_a_phone(visit: NewVisitor, token: str) -> None:
     width = artist.page.evaluate("document.documentElement.scrollWidth")
     assert width <= NARROW["width"]
     artist.visitor.check_accessibility()
-    artist.page.on("dialog", lambda dialog: dialog.accept())
-    artist.open()
-
-
-def names(artist: Artist) -> list[str]:
-    return [name for _, name, _ in artist.rows()]
-
-
-def leave(artist: Artist) -> None:
-    """Leave without saving, so that the next page opens."""
     artist.page.on("dialog", lambda dialog: dialog.accept())
     artist.open()
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from elements.diagrams.drawables import MapGroup
+from elements.reading.diagrams.pictures import map_group
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
@@ -177,3 +180,20 @@ def test_a_house_is_a_process_map(api: ApiClient, pictures: Storage, layout: str
     assert texts(read(api, pictures, layout, HOUSE)) == shown
     german = texts(read(api, pictures, layout, HOUSE, 1031))
     assert german == ["Führung", "Plan", "Kern", "Sell", "Unterstützung", "Unterstützende Prozesse"]
+
+
+@pytest.mark.parametrize(
+    ("type", "stereotype", "group"),
+    [
+        ("supportProcess", "", MapGroup.SUPPORT),
+        ("managementProcess", "core", MapGroup.CORE),
+        ("mainProcess", "", MapGroup.CORE),
+    ],
+)
+def test_the_type_decides_where_neither_an_attribute_nor_the_stereotype_does(
+    type: str, stereotype: str, group: MapGroup
+) -> None:
+    types = {"id of the type": SimpleNamespace(key=type, insertables=())}
+    reader: Any = SimpleNamespace(types=types, configuration=SimpleNamespace(types={}))
+    row: Any = SimpleNamespace(type="id of the type", stereotype=stereotype)
+    assert map_group(reader, row, {}) is group

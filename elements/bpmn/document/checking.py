@@ -12,14 +12,7 @@ from elements.bpmn.document.index import DocumentIndex, local, semantic_elements
 from elements.bpmn.document.model import SourceItem
 from elements.bpmn.document.parsing import BpmnDocument
 from elements.bpmn.document.tree_edits import remove
-from elements.bpmn.document.vocabulary import (
-    BOUNDARY,
-    EVENTS,
-    GATEWAYS,
-    KEPT,
-    PROCESSES,
-    TYPES,
-)
+from elements.bpmn.document.vocabulary import BOUNDARY, EVENTS, GATEWAYS, KEPT, PROCESSES, TYPES
 from elements.writing.findings import Findings
 from repository_site.core.problems import Invalid
 from repository_site.core.wording import printable
@@ -31,6 +24,9 @@ DRAWN = frozenset({*PROCESSES, "participant", *KEPT})
 NEEDS_ID = frozenset({*TYPES, *PROCESSES, "sequenceFlow", "lane", "participant", "collaboration"})
 # Attributes and elements that end like references, but name types or texts.
 NO_REFERENCES = frozenset({"implementationRef", "resourceParameterRef", "evaluatesToTypeRef", "typeLanguage"})
+# Lines that nobody can draw without their ends.
+CONNECTIONS = frozenset({*ENDS, "association", "conversationLink"})
+DATA_ASSOCIATIONS = frozenset({"dataInputAssociation", "dataOutputAssociation"})
 TEXT_REFERENCES = frozenset({"incoming", "outgoing", "flowNodeRef", "supports"})
 
 
@@ -44,23 +40,35 @@ UNNAMED_ENDINGS = ("Expression", "LoopCharacteristics", "EventDefinition")
 
 
 def separate_ids(index: DocumentIndex) -> list[SourceItem]:
-    """Give parts to which nothing refers, and copies of flows, an id of their own, if they repeat one; return them."""
+    """Give parts to which nothing refers, and copies, an id of their own, if they repeat one; return them."""
     lost = []
-    for each in list(index.repeated):
+    left: list[etree._Element] = []
+    numbers: dict[str, int] = {}
+    contents: dict[str, object] = {}
+    """Contents of the first elements; an id can occur many thousand times."""
+    for each in index.repeated:
         id = each.get("id") or ""
-        plain = next((part for part in (each, index.elements[id]) if _is_unnamed(part)), None)
+        first = index.elements[id]
+        plain = next((part for part in (each, first) if _is_unnamed(part)), None)
+        if plain is None and (content := _content(each)) is not None:
+            if id not in contents:
+                contents[id] = _content(first)
+            if content == contents[id]:
+                plain = first if local(first) == "messageFlow" else each
         if plain is None:
-            plain = _copied_flow(index.elements[id], each)
-        if plain is None:
+            left.append(each)
             continue
-        number = 2
+        number = numbers.get(id, 2)
         while f"{id}_{number}" in index.elements:
             number += 1
-        index.repeated.remove(each)
-        index.elements[id] = index.elements[id] if plain is each else each
+        numbers[id] = number + 1
+        if plain is first:
+            index.elements[id] = each
+            contents.pop(id, None)
         index.elements[f"{id}_{number}"] = plain
         plain.set("id", f"{id}_{number}")
         lost.append(SourceItem(local(plain), id, "", f"id {id}_{number}"))
+    index.repeated = left
     return lost
 
 
@@ -69,12 +77,18 @@ def _is_unnamed(element: etree._Element) -> bool:
     return kind in UNNAMED or (kind.endswith(UNNAMED_ENDINGS) and kind != "linkEventDefinition")
 
 
-def _copied_flow(first: etree._Element, second: etree._Element) -> etree._Element | None:
-    """Return the copy if two flows are the same. Some tools write a flow between pools into each process."""
-    kinds = {local(first), local(second)}
-    if not kinds <= ENDS.keys() or any(first.get(name) != second.get(name) for name in ("sourceRef", "targetRef")):
+def _content(element: etree._Element) -> object:
+    """Return what two copies of an element have in common; None if each has a meaning of its own.
+
+    Some tools write a flow between pools into each process, or the definition of a type twice.
+    """
+    kind, parent = local(element), element.getparent()
+    if kind in ENDS:
+        return element.get("sourceRef"), element.get("targetRef")
+    is_definition = parent is not None and parent.getparent() is None and kind not in NEEDS_ID
+    if not is_definition or any(each.get("id") for each in element.iterdescendants("*")):
         return None
-    return first if local(first) == "messageFlow" else second
+    return etree.tostring(element, with_tail=False)
 
 
 def check_document(document: BpmnDocument, index: DocumentIndex, findings: Findings) -> None:
@@ -88,12 +102,18 @@ def check_document(document: BpmnDocument, index: DocumentIndex, findings: Findi
         findings.add(Invalid, document.place(document.root), text)
     for element in index.elements.values():
         for name in ENDS.get(local(element), ()):
-            if element.get(name) and index.known(element.get(name)) is None:
+            if _names_nothing(index, element, element.get(name) or ""):
                 text = _("%(name)s names %(id)s, which does not exist; connect the flow, or remove it")
                 words = {"name": name, "id": printable(element.get(name) or "", 80)}
                 findings.add(Invalid, document.place(element), text % words)
         if local(element) == BOUNDARY:
             _check_host(document, index, element, findings)
+
+
+def _names_nothing(index: DocumentIndex, flow: etree._Element, end: str) -> bool:
+    """Return whether an end of a flow does not exist. A message flow can lead to another document."""
+    is_elsewhere = local(flow) == "messageFlow" and index.is_elsewhere(flow, end)
+    return bool(end) and index.known(end) is None and not is_elsewhere
 
 
 def _check_host(document: BpmnDocument, index: DocumentIndex, element: etree._Element, findings: Findings) -> None:
@@ -169,7 +189,7 @@ class _Cleaning:
                 element.set(name, known)
                 continue
             self.lost.append(SourceItem(kind, element.get("id") or "", element.get("name") or "", f"{name} {value}"))
-            if name in ENDS.get(kind, ()) or (kind == "association" and name.endswith("Ref")):
+            if kind in CONNECTIONS and name in ("sourceRef", "targetRef"):
                 self._remove(element)
                 return
             del element.attrib[name]
@@ -181,7 +201,12 @@ class _Cleaning:
             parent = element.getparent()
             owner = "" if parent is None else parent.get("id") or ""
             self.lost.append(SourceItem(local(element), owner, "", value))
-            self._remove(element)
+            if parent is not None and local(element) == "targetRef" and local(parent) in DATA_ASSOCIATIONS:
+                # The schema requires it. Several tools name the activity itself.
+                around = parent.getparent()
+                element.text = "" if around is None else around.get("id") or ""
+            else:
+                self._remove(element)
         elif known != value:
             element.text = known
 

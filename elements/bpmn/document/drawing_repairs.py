@@ -47,11 +47,13 @@ def _draw_pools(index: DocumentIndex) -> None:
 
 def _name_subjects(index: DocumentIndex) -> Iterator[SourceItem]:
     """Let planes that name nothing name what they show. Some tools name the definitions."""
+    first = next(index.root.iterchildren(*(bpmn(each) for each in ("collaboration", *PROCESSES))), None)
+    default = "" if first is None else first.get("id") or ""
     for plane in index.planes:
         named = plane.get("bpmnElement") or ""
         known = index.known(named)
         if known is None and (not named or not index.is_elsewhere(plane, named)):
-            known = _subject(index, plane)
+            known = _subject(index, plane, default)
             if named:
                 yield SourceItem(_kind(plane), plane.get("id") or "", "", f"bpmnElement {named}")
         if known:
@@ -60,7 +62,7 @@ def _name_subjects(index: DocumentIndex) -> Iterator[SourceItem]:
             plane.attrib.pop("bpmnElement", None)
 
 
-def _subject(index: DocumentIndex, plane: etree._Element) -> str:
+def _subject(index: DocumentIndex, plane: etree._Element, default: str) -> str:
     """Return the collaboration or the process that a plane shows."""
     shown = [found for each in plane if (found := index.find(each.get("bpmnElement"))) is not None]
     for kinds in (("collaboration",), PROCESSES):
@@ -68,8 +70,7 @@ def _subject(index: DocumentIndex, plane: etree._Element) -> str:
             around = next((each for each in element.iterancestors() if local(each) in kinds), None)
             if around is not None:
                 return around.get("id") or ""
-    first = next(index.root.iterchildren(*(bpmn(each) for each in ("collaboration", *PROCESSES))), None)
-    return "" if first is None else first.get("id") or ""
+    return default
 
 
 def _separate(index: DocumentIndex) -> Iterator[SourceItem]:

@@ -20,11 +20,16 @@ def local(element: etree._Element) -> str:
 
 
 def semantic_elements(root: etree._Element) -> Iterator[etree._Element]:
-    """Return the BPMN elements below and with a root, without those inside extensions, in document order."""
-    for child in root.iterchildren("*"):
-        if child.tag != EXTENSIONS and local(child):
+    """Return the BPMN elements below a root, without those inside extensions, in document order."""
+    # A generator for each level would pass every element through all levels above it.
+    levels = [root.iterchildren("*")]
+    while levels:
+        child = next(levels[-1], None)
+        if child is None:
+            levels.pop()
+        elif child.tag != EXTENSIONS and local(child):
             yield child
-            yield from semantic_elements(child)
+            levels.append(child.iterchildren("*"))
 
 
 class DocumentIndex:

@@ -158,10 +158,13 @@ class DocumentReading:
     def kept(self) -> Iterator[SourceItem]:
         """Return the parts of the document that the diagram does not have."""
         drawn = {each.id for each in self.flows.values()} | {each.id for each in self.lanes}
+        plain = {each.id for each in self.nodes if not each.description}
         for id, element in self.index.elements.items():
             kind = local(element)
             if kind in KEPT or (kind in ("sequenceFlow", "participant", "lane") and id not in drawn):
                 yield SourceItem(kind, id, element.get("name") or "", _REASONS.get(kind, ""))
+            if id in plain and element.findtext(bpmn("documentation"), "").strip():
+                yield SourceItem("documentation", id, element.get("name") or "", _REASONS["documentation"])
             if kind == "sequenceFlow" and element.find(bpmn("conditionExpression")) is not None:
                 yield SourceItem("conditionExpression", id, element.get("name") or "", "")
             extensions = element.find(EXTENSIONS)
@@ -179,6 +182,7 @@ _REASONS = {
     "sequenceFlow": "a diagram has one flow between two different nodes",
     "participant": "a pool without a process of its own",
     "lane": "a lane inside a sub-process",
+    "documentation": "a text that is too long for a description",
 }
 
 

@@ -16,7 +16,9 @@ from elements.bpmn.document.model import Names
 from elements.bpmn.document.tree_edits import add_ordered, child_of, remove
 from elements.bpmn.document.vocabulary import bpmn, own
 from elements.diagrams.text import xml_text
+from elements.sizes.limits import VALUE
 from elements.values.html import DECLARATION, XML_DECLARATION, html_problem, html_value
+from repository_site.core.rest.rendering import to_json
 
 MARKUP = "text/html"
 NO_LANE = "none"
@@ -54,16 +56,15 @@ def same_texts(document: Mapping[str, str], stored: Mapping[str, str]) -> bool:
 
 
 def read_description(element: etree._Element) -> str:
-    """Return the documentation as markup in its stored form."""
+    """Return the documentation as markup in its stored form; nothing if an attribute cannot hold it."""
     documentation = element.find(bpmn("documentation"))
     text = "" if documentation is None else "".join(documentation.itertext()).strip()
     if documentation is None or not text:
         return ""
-    if documentation.get("textFormat") == MARKUP:
-        markup = html_value(text)
-        if html_problem(markup) is None:
-            return markup
-    return DECLARATION + "<br/>".join(escape(line.strip()) for line in text.splitlines())
+    markup = html_value(text)
+    if documentation.get("textFormat") != MARKUP or html_problem(markup) is not None:
+        markup = DECLARATION + "<br/>".join(escape(line.strip()) for line in text.splitlines())
+    return "" if VALUE.problem(len(to_json(markup))) else markup
 
 
 def write_description(element: etree._Element, markup: str) -> None:

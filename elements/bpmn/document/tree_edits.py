@@ -59,8 +59,9 @@ def add_ordered(parent: etree._Element, name: str, **attributes: str) -> etree._
     """Add one of the first children of an element at its place."""
     added = etree.Element(bpmn(name), attributes)
     earlier = FIRST_CHILDREN[: FIRST_CHILDREN.index(name) + 1]
-    behind = next((number for number, child in enumerate(reversed(parent)) if local(child) in earlier), None)
-    parent.insert(0 if behind is None else len(parent) - behind, added)
+    before = next((child for child in reversed(parent) if local(child) in earlier), None)
+    # A place by its number would be counted from the first child, of which there can be thousands.
+    parent.insert(0, added) if before is None else before.addnext(added)
     return added
 
 

@@ -19,7 +19,8 @@ from elements.bpmn.document.vocabulary import DC, DD, EDGES, SUB_PROCESSES, bpmn
 from elements.bpmn.generating.placing import connect, place
 
 COMPUTED = own("computed")
-NO_NAME = re.compile(r"[^\w.-]")
+NO_NAME = re.compile(r"[^\w.-]", re.ASCII)
+CONVERSATIONS = frozenset({"conversation", "subConversation", "callConversation"})
 
 
 def draw(root: etree._Element, before: BpmnModel, after: BpmnModel) -> None:
@@ -72,7 +73,7 @@ class _Interchange:
                 shape.set("isExpanded", "true")
         elif each.id in self.known and self.index.area(each.id) == area:
             return
-        if has_contents and shape.get("isExpanded") == "false" and not self._has_plane(each.id):
+        if has_contents and shape.get("isExpanded") == "false" and each.id not in self._planes:
             shape.set("isExpanded", "true")
         set_bounds(shape, area, is_computed=each.id not in self.known)
 
@@ -84,11 +85,13 @@ class _Interchange:
         self.index.shapes[id] = shape
         return shape
 
-    def _has_plane(self, id: str) -> bool:
-        return any(self.index.known(each.get("bpmnElement")) == id for each in self.index.planes)
+    @cached_property
+    def _planes(self) -> dict[str | None, etree._Element]:
+        """The first plane of the document for each subject."""
+        return {self.index.known(each.get("bpmnElement")): each for each in reversed(self.index.planes)}
 
     def _free_id(self, id: str) -> str:
-        # Some tools use ids that XML does not allow, such as numbers.
+        # Some tools use ids that XML or bpmn-js does not allow, such as numbers.
         id = NO_NAME.sub("_", id) if id[:1].isalpha() else f"_{NO_NAME.sub('_', id)}"
         while id in self._taken:
             id += "_"
@@ -128,10 +131,8 @@ class _Interchange:
     def _plane(self, each: BpmnNode | BpmnLane) -> etree._Element:
         """Return the plane for a new shape: that of its sub-process, or the one that shows what is around it."""
         if isinstance(each, BpmnNode) and each.container:
-            for plane in self.index.planes:
-                if self.index.known(plane.get("bpmnElement")) == each.container:
-                    return plane
-            return self._plane_around(each.container)
+            inner = self._planes.get(each.container)
+            return self._plane_around(each.container) if inner is None else inner
         siblings = self.members.get(each.id, []) if isinstance(each, BpmnLane) else [each.lane]
         drawn = next((id for id in siblings if id in self.index.shapes), None)
         return self._plane_around(drawn) if drawn else self._first_plane
@@ -175,12 +176,12 @@ class _Interchange:
 
     def _draw_others(self) -> None:
         """Draw what only the document has, if it has no drawings at all, and connections whose ends are drawn."""
-        drawn = {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group"}
+        drawn = {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group", *CONVERSATIONS}
         if not self.had_drawings:
             bottom = max((each.y + each.height for each in self.areas.values()), default=0.0) + 40
             left = 0.0
             for id, element in self.index.elements.items():
-                if local(element) in drawn and id not in self.index.shapes:
+                if local(element) in drawn and id not in self.index.shapes and not _is_inner_conversation(element):
                     width, height = (600, 60) if local(element) == "participant" else (100, 50)
                     self.areas[id] = Area(left, bottom, width, height)
                     set_bounds(self._new_shape(id, self._first_plane), self.areas[id], is_computed=True)
@@ -208,6 +209,12 @@ class _Interchange:
         return None
 
 
+def _is_inner_conversation(element: etree._Element) -> bool:
+    """Return whether an element is inside of a conversation, which hides it."""
+    parent = element.getparent()
+    return parent is not None and local(parent) in CONVERSATIONS
+
+
 def is_generated(participant: etree._Element) -> bool:
     mark = participant.find(f"{bpmn('extensionElements')}/{own('element')}")
     return mark is not None and mark.get("computed") is not None
@@ -217,7 +224,7 @@ def set_bounds(shape: etree._Element, area: Area, *, is_computed: bool) -> None:
     bounds = shape.find(f"{{{DC}}}Bounds")
     if bounds is None:
         bounds = etree.Element(f"{{{DC}}}Bounds")
-        shape.insert(0, bounds)
+        shape.insert(_first_place(shape), bounds)
     for name in ("x", "y", "width", "height"):
         bounds.set(name, _written(getattr(area, name)))
     _mark(shape, is_computed)
@@ -226,9 +233,15 @@ def set_bounds(shape: etree._Element, area: Area, *, is_computed: bool) -> None:
 def set_waypoints(edge: etree._Element, points: Sequence[Waypoint], *, is_computed: bool) -> None:
     for each in edge.findall(f"{{{DD}}}waypoint"):
         edge.remove(each)
-    for number, (x, y) in enumerate(points):
+    for number, (x, y) in enumerate(points, _first_place(edge)):
         edge.insert(number, etree.Element(f"{{{DD}}}waypoint", x=_written(x), y=_written(y)))
     _mark(edge, is_computed)
+
+
+def _first_place(drawing: etree._Element) -> int:
+    """Return the place of bounds and points: the schema has the extension of a drawing before them."""
+    extension = drawing.find(f"{{{DD}}}extension")
+    return 0 if extension is None else drawing.index(extension) + 1
 
 
 def _mark(drawing: etree._Element, is_computed: bool) -> None:

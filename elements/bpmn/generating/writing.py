@@ -214,8 +214,7 @@ class _Writing:
         element = self.elements.pop(lane.id)
         if lane.is_pool:
             process = self.index.find(element.get("processRef"))
-            is_empty = process is not None and not any(each.tag in HOLDING for each in process.iter("*"))
-            if process is not None and is_empty:
+            if process is not None and _is_empty(process):
                 remove(process)
             elif process is not None:
                 self.created.add(process.get("id"))
@@ -229,13 +228,12 @@ class _Writing:
             return
         processes = self.root.findall(bpmn("process"))
         for process in processes:
-            if process.get("id") in self.created and len(process):
+            if process.get("id") in self.created and not _is_empty(process):
                 self._draw_in_pool(process)
         if self.had_pools or self.root.find(PARTICIPANT) is None:
             return
         for process in processes:
-            is_empty = not any(each.tag in HOLDING for each in process.iter("*"))
-            if process.get("id") not in self.owned and not is_empty:
+            if process.get("id") not in self.owned and not _is_empty(process):
                 self._draw_in_pool(process)
 
     def _draw_in_pool(self, process: etree._Element) -> None:
@@ -390,6 +388,10 @@ class _Writing:
         while id in self.elements:
             id += "_"
         return id
+
+
+def _is_empty(process: etree._Element) -> bool:
+    return not any(each.tag in HOLDING for each in process.iter("*"))
 
 
 def _place(node: BpmnNode) -> tuple[str | None, ...]:

@@ -49,7 +49,7 @@ KINDS: Mapping[str, FigureKind] = {
     "processInterfacePlaceholder": FigureKind.INTERFACE,
 }
 # Attributes that decide about the group of a process in a process map; the first that has a value counts, and else the
-# stereotype. Words of their values begin like this (D279).
+# stereotype or the type. Words of their values begin like this (D279).
 GROUP_ATTRIBUTES = ("processGroup", "processCategory", "processType", "processKind", "category")
 GROUP_WORDS: Mapping[MapGroup, tuple[str, ...]] = {
     MapGroup.CORE: ("core", "kern", "primary", "value"),
@@ -212,7 +212,7 @@ def map_group(reader: Reader, row: VersionRow, attributes: Mapping[str, Mapping[
         found = group_of(attributes.get(key, {}).values())
         if found:
             return found
-    found = group_of([row.stereotype])
+    found = group_of([row.stereotype]) or group_of([reader.types[row.type].key])
     # A category is named after its group more often than it has a stereotype.
     if found is None and is_map(reader, row):
         found = group_of(attributes.get(NAME, {}).values())

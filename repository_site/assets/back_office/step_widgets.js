@@ -71,7 +71,7 @@
     input.addEventListener("blur", () => setTimeout(close, 150));
     input.addEventListener("keydown", (event) => {
       const shown = options.hidden ? [] : [...options.children];
-      if (!shown.length) return;
+      if (!shown.length || event.isComposing) return;
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         const next = event.key === "ArrowDown" ? active + 1 : Math.max(active, 0) - 1;
         active = (next + shown.length) % shown.length;

@@ -75,6 +75,7 @@
     /* Actions by name, for buttons and keys. Each returns the step that is current afterwards, or nothing. */
     act(name, step) {
       const { list, words } = this;
+      if (this.isSaving) return null;
       if (["add", "branch", "before", "split"].includes(name) && list.isFull) return this.say(fill(words.full, { most: list.most }), true);
       const actions = {
         add: () => list.addAfter(step),
@@ -100,13 +101,16 @@
     }
 
     onKey(event) {
+      // Keys that compose a character, such as Enter in an input method for Japanese, are part of the text.
+      if (event.isComposing) return undefined;
       const key = event.key.toLowerCase();
       const control = event.ctrlKey || event.metaKey;
       const row = event.target.closest(".st-row");
       const isName = event.target.classList.contains("st-name");
       const does = (name) => {
         event.preventDefault();
-        this.act(name, this.step);
+        const isRight = this.finish(event.target);
+        if (isRight || name === "undo" || name === "redo") this.act(name, this.step);
       };
       if (control && key === "s") return does("save");
       if (control && key === "z") return does(event.shiftKey ? "redo" : "undo");
@@ -126,6 +130,14 @@
       if (key === "tab" && isName && !control && !event.altKey && !this.leavesTab) return this.onTab(event);
       if (key !== "shift") this.leavesTab = false;
       return undefined;
+    }
+
+    /* Take over the numbers that a person is typing, before an action renumbers the steps; return whether they are right. */
+    finish(field) {
+      if (!field.classList.contains("st-before")) return true;
+      field.blur();
+      field.focus();
+      return field.getAttribute("aria-invalid") !== "true";
     }
 
     /* Tab indents where that is possible, and goes to the next field where it is not. */
@@ -493,8 +505,9 @@
     }
 
     async save() {
-      if (this.isSaving || !this.list.isChanged) return;
-      this.isSaving = true;
+      if (!this.list.isChanged) return;
+      // The request would not contain what somebody types now.
+      this.isSaving = this.rows.inert = true;
       this.problems.replaceChildren();
       this.problems.hidden = true;
       this.say(this.words.saving);
@@ -509,7 +522,7 @@
       } catch {
         this.showProblems(this.words.notSaved, [make("li", {}, this.words.offline)]);
       } finally {
-        this.isSaving = false;
+        this.isSaving = this.rows.inert = Boolean(this.isLeaving);
       }
     }
 

@@ -229,6 +229,10 @@ xmlns:b="http://www.bizagi.com/bpmn20"><b:BizagiProperties><b:BizagiProperty nam
     "namespace that is no address": process(
         '<task id="T" odd:color="red"/><boundaryEvent id="B" attachedToRef="odd:T"/>'
     ).replace("<process", '<process xmlns:odd="http://A.1.0/Initial Import"'),
+    "flow to another document": pools(
+        """<participant id="A" processRef="P"/><messageFlow id="m" sourceRef="T" targetRef="vendor:Task"/>"""
+    )
+    + process(),
     "long line": process() + diagram("P", DRAWN + edge("f1", [(number, number % 7) for number in range(1500)])),
     "texts": process(
         f"""<task id="T" name="{"long " * 2000}"/><task id="W" name="   "/><task id="B" name="a&#10;b&#9;c"/>

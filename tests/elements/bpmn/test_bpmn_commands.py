@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from elements.bpmn.document.reading import read
+from elements.bpmn.document.vocabulary import OWN
 from elements.management.commands import export_bpmn as export_command
 from elements.management.commands import import_bpmn as import_command
 from elements.models import BpmnSource, Shape
@@ -149,6 +150,30 @@ def test_wrong_file_is_named_and_the_others_are_imported(
     assert children() == [*before, "Order parts"]
 
 
+def test_name_of_a_process_is_one_line_in_a_culture_of_the_storage(
+    client_of_bpmn: BpmnClient, tmp_path: Path, children: Children
+) -> None:
+    before = children()
+    others = '<x:element><x:name lcid="1036">Commander</x:name></x:element>'
+    process = f'<process id="P" name="Order&#10;parts"><extensionElements>{others}</extensionElements></process>'
+    (tmp_path / "order.bpmn").write_text(definitions(process, f' xmlns:x="{OWN}"'))
+    bring_in(tmp_path, "--below", HOUSE_PARENT)
+    assert children() == [*before, "Order parts"]
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_second_file_with_the_same_name_is_refused(
+    client_of_bpmn: BpmnClient, tmp_path: Path, children: Children, options: tuple[str, ...]
+) -> None:
+    before = children()
+    for name, task in (("a", "Check stock"), ("b", "Look")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "order.bpmn").write_text(SMALL.replace("Check stock", task))
+    with pytest.raises(CommandError, match="1 of 2 files were refused"):
+        bring_in(tmp_path, "--below", HOUSE_PARENT, *options)
+    assert children() == ([*before] if options else [*before, "Order parts"])
+
+
 @pytest.mark.parametrize("module", [import_command, export_command])
 def test_progress_is_shown(
     client_of_bpmn: BpmnClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
@@ -161,7 +186,7 @@ def test_progress_is_shown(
 
     monkeypatch.setattr(module, "with_progress", with_progress)
     for name in "ab":
-        (tmp_path / f"{name}.bpmn").write_text(SMALL)
+        (tmp_path / f"{name}.bpmn").write_text(SMALL.replace("Order parts", name))
     if module is import_command:
         bring_in(tmp_path, "--below", HOUSE_PARENT)
         assert shown == [("Importing", 2)]

@@ -10,10 +10,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 
 from elements.bpmn.document.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
 from elements.bpmn.document.parsing import parse_stored
 from elements.bpmn.document.reading import read
+from elements.bpmn.document.tree_edits import add_ordered
+from elements.bpmn.document.vocabulary import bpmn
 from elements.bpmn.generating.free_places import GAP, TakenRoom
 from elements.bpmn.generating.placing import place
 from elements.bpmn.generating.writing import ExportedProcess, write
@@ -61,6 +64,22 @@ def chain_of_references(size: int) -> bytes:
     return definitions(f'<process id="P"><task id="T"/>{associations}</process>').encode()
 
 
+def repeated_ids(size: int) -> bytes:
+    texts = '<documentation id="D"/>' * (10 * size)
+    return definitions(f'<process id="P">{texts}<task id="T"/></process>').encode()
+
+
+def incoming_flows(size: int) -> Callable[[], object]:
+    """Return the naming of many flows in one node."""
+
+    def add() -> None:
+        node = etree.Element(bpmn("task"))
+        for each in names(20 * size):
+            add_ordered(node, "incoming").text = each
+
+    return add
+
+
 def rewritten_lanes(size: int) -> Callable[[], object]:
     """Return the export of a document whose nodes have all moved to another lane."""
     lanes = [BpmnLane("A", {}), BpmnLane("B", {})]
@@ -90,6 +109,8 @@ CASES: dict[str, Callable[[int], Callable[[], object]]] = {
     "lanes": rewritten_lanes,
     "mapping": mapping,
     "references": lambda size: lambda: read(chain_of_references(size), ["1033"], "1033"),
+    "flows": incoming_flows,
+    "ids": lambda size: lambda: read(repeated_ids(size), ["1033"], "1033"),
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from lxml import etree
+from pytest_django import Settings
 
 from elements.bpmn.document.model import Area, BpmnModel
 from elements.bpmn.document.parsing import parse_stored
@@ -306,3 +307,67 @@ def test_copies_of_a_flow_are_separated() -> None:
     assert lost(found) == [("messageFlow", "f", "id f_2"), ("sequenceFlow", "f", "id f_3")]
     assert [(each.id, each.source, each.target) for each in found.model.flows] == [("f", "S", "T")]
     assert [(each.kind, each.id) for each in found.kept] == [("messageFlow", "f_2"), ("sequenceFlow", "f_3")]
+
+
+def test_copies_of_a_definition_are_separated() -> None:
+    given = '<itemDefinition id="I" structureRef="String"/><itemDefinition id="I" structureRef="String"/>'
+    found, _exported, _comparison = round_trip(document(given + process()))
+    assert lost(found) == [("itemDefinition", "I", "id I_2")]
+    with pytest.raises(Invalid, match="the id I occurs twice"):
+        round_trip(document(given.replace("String", "Date", 1) + process()))
+
+
+def test_moved_drawings_stay_valid_behind_their_extension() -> None:
+    extension = "<di:extension/>"
+    line = edge("f1", [(86, 68), (150, 70)], inside="<bpmndi:BPMNLabel/>").replace("<di:w", f"{extension}<di:w", 1)
+    drawn = DRAWN.replace("<dc:", f"{extension}<dc:") + line
+    found = read(document(process() + diagram("P", drawn)).encode(), CULTURES, ENGLISH)
+    nodes = [replace(each, area=Area(5, 5, 36, 36)) for each in found.model.nodes]
+    exported = export(found, BpmnModel(nodes, found.model.flows))
+    assert_valid(exported)
+    assert exported.count(b"<di:extension/>") == 4
+
+
+@pytest.mark.django_db
+def test_text_that_is_too_long_for_a_description_stays_in_the_document(
+    client_of_bpmn: BpmnClient, settings: Settings
+) -> None:
+    settings.ATTRIBUTE_BYTES = 2000
+    given = document(process(f'<task id="T"><documentation>{"long " * 500}</documentation></task>'))
+    report = client_of_bpmn.bring_in(given)
+    reason = "a text that is too long for a description"
+    assert report["kept"] == [{"kind": "documentation", "bpmnId": "T", "name": "", "text": reason}]
+    assert compare(given.encode(), client_of_bpmn.take_out()).losses == ()
+
+
+def test_removed_pool_takes_its_connections_along() -> None:
+    found = read(document(COMPLETE["pools"]).encode(), CULTURES, ENGLISH)
+    nodes = [replace(each, lane=None) for each in found.model.nodes]
+    exported = export(found, BpmnModel(nodes, found.model.flows))
+    assert_valid(exported)
+    root = etree.fromstring(exported)
+    left = {etree.QName(each).localname: each.get("id") for each in root.iter("{*}conversationLink", "{*}messageFlow")}
+    assert left == {"messageFlow": "m1"}
+
+
+def test_data_association_to_nothing_leads_to_its_activity() -> None:
+    data = '<dataObject id="O"/><dataObjectReference id="R" dataObjectRef="O"/>'
+    flow = '<dataInputAssociation id="i"><sourceRef>R</sourceRef><targetRef>gone</targetRef></dataInputAssociation>'
+    found, exported, _comparison = round_trip(document(process(f'{data}<task id="T">{flow}</task>')))
+    assert_valid(exported)
+    assert lost(found) == [("targetRef", "i", "gone")]
+    assert [each.text for each in etree.fromstring(exported).iter("{*}targetRef")] == ["T"]
+
+
+def test_conversations_without_a_drawing_are_drawn() -> None:
+    links = '<participant id="A"/><conversationLink id="l" sourceRef="A" targetRef="c1"/>'
+    given = document(COMPLETE["conversations"].replace("</coll", f"{links}</coll"))
+    _found, exported, _comparison = round_trip(given)
+    drawn = [each.get("bpmnElement") for each in etree.fromstring(exported).iter(di("BPMNShape"), di("BPMNEdge"))]
+    assert drawn == ["c1", "sc", "cc", "A", "l"]
+
+
+def test_new_ids_are_such_that_every_tool_reads_them() -> None:
+    _found, exported, _comparison = round_trip(document(process('<task id="äb"/><task id="1"/>')))
+    ids = [each.get("id") for each in etree.fromstring(exported).iter(di("BPMNShape"))]
+    assert ids == ["_b_di", "_1_di"]
