@@ -41,11 +41,14 @@ def start_measuring_statements() -> None:
 
 
 class Spending:
-    """Cost of a thread since this object was made."""
+    """Cost of a thread since this object was made, or since the cost was taken last."""
 
     __slots__ = ("_cpu", "_limited", "_seconds")
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._cpu, self._seconds, self._limited = time.thread_time(), _statements.seconds, _statements.limited
 
     def cost(self, only_reads: bool) -> float:
@@ -53,3 +56,9 @@ class Spending:
         if only_reads:
             return time.thread_time() - self._cpu + _statements.seconds - self._seconds
         return time.thread_time() - self._cpu + _statements.limited - self._limited
+
+    def take(self, only_reads: bool) -> float:
+        """Return the same, and begin again: a request that waits for long is charged before it waits."""
+        found = self.cost(only_reads)
+        self._begin()
+        return found
