@@ -32,7 +32,7 @@ def called_elements(
     names are not resolved: those that several elements share, those of the same document, and those of processes that
     the diagram of an element of the type `owner` cannot show. `imported` are processes that may not be stored yet.
     """
-    own = own_processes(found)
+    own = {*own_processes(found)}
     named = {each.called: each.called.rpartition(":")[2] for each in found.model.nodes if each.called}
     named = {text: id for text, id in named.items() if id not in own}
     if not named:

@@ -45,22 +45,26 @@ UNNAMED_ENDINGS = ("Expression", "LoopCharacteristics", "EventDefinition")
 
 def separate_ids(index: DocumentIndex) -> list[SourceItem]:
     """Give parts to which nothing refers, and copies of flows, an id of their own, if they repeat one; return them."""
-    lost = []
-    for each in list(index.repeated):
+    lost, refused = [], []
+    numbers: dict[str, int] = {}
+    for each in index.repeated:
         id = each.get("id") or ""
         plain = next((part for part in (each, index.elements[id]) if _is_unnamed(part)), None)
         if plain is None:
             plain = _copied_flow(index.elements[id], each)
         if plain is None:
+            refused.append(each)
             continue
-        number = 2
+        # Counts on: thousands of parts may have the same id.
+        number = numbers.get(id, 2)
         while f"{id}_{number}" in index.elements:
             number += 1
-        index.repeated.remove(each)
+        numbers[id] = number
         index.elements[id] = index.elements[id] if plain is each else each
         index.elements[f"{id}_{number}"] = plain
         plain.set("id", f"{id}_{number}")
         lost.append(SourceItem(local(plain), id, "", f"id {id}_{number}"))
+    index.repeated = refused
     return lost
 
 
