@@ -88,6 +88,21 @@ def test_a_write_does_not_pay_for_waiting_long(monkeypatch: pytest.MonkeyPatch) 
     assert spending.cost(only_reads=False) == pytest.approx(2 * cost.LONGEST_OF_WRITES, abs=0.5)
 
 
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [
+        (["INSERT INTO a SELECT 1", "\n UPDATE b SET c = 1"], 3),
+        (["SELECT 1 FROM a FOR UPDATE"], cost.LONGEST_OF_WRITES),
+        (["INSERT INTO a SELECT 1", "SELECT pg_advisory_xact_lock(1)"], cost.LONGEST_OF_WRITES),
+    ],
+)
+def test_a_write_pays_for_changing_rows(monkeypatch: pytest.MonkeyPatch, texts: list[str], seconds: float) -> None:
+    """Triggers of such a statement fill the index of the search, which takes seconds for a megabyte of new words."""
+    monkeypatch.setattr(cost._statements, "limited", 0.0)
+    cost._trip_ended("look_up", texts, time.perf_counter() - 3, None)
+    assert cost._statements.limited == pytest.approx(seconds, abs=0.2)
+
+
 def test_a_request_is_charged_before_it_waits(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that waits for changes can read many times before its response ends."""
     request, charged, leave = HttpRequest(), list[tuple[float, object]](), gate.leave
