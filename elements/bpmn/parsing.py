@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,8 +24,8 @@ from repository_site.core.wording import printable
 
 MAX_DEPTH = 200
 # A tree takes about a kilobyte for each element, comment or other part, and half of that for each attribute.
-MAX_PARTS = 100_000
-MAX_ATTRIBUTES = 300_000
+MAX_PARTS = 90_000
+MAX_ATTRIBUTES = 180_000
 # Looking up the namespace of a reference takes time for each prefix.
 MAX_PREFIXES = 200
 XMLNS = "xmlns:"
@@ -49,8 +50,8 @@ MARKS = (
 @dataclass(frozen=True)
 class BpmnDocument:
     tree: etree._ElementTree
-    positions: list[tuple[int, int]] = field(default_factory=list)
-    """Line and column of each element in document order; empty for a stored document."""
+    positions: array[int] = field(default_factory=lambda: array("L"))
+    """Line and column of each element in document order, one after the other; empty for a stored document."""
 
     @property
     def root(self) -> etree._Element:
@@ -62,8 +63,8 @@ class BpmnDocument:
 
     def place(self, element: etree._Element) -> str:
         """Return the place of an element of the original document, for a message."""
-        line, column = self.positions[self._order[element]]
-        return at(line, column)
+        number = 2 * self._order[element]
+        return at(self.positions[number], self.positions[number + 1])
 
     def text(self) -> str:
         return etree.tostring(self.tree, encoding="unicode")
@@ -84,7 +85,7 @@ def parse(data: bytes) -> BpmnDocument:
     if document.root.tag != bpmn("definitions"):
         text = _("%(place)s: this is not a BPMN 2.0 document: expected definitions of %(namespace)s, found %(found)s.")
         found = printable(str(document.root.tag), 120)
-        raise Invalid(text % {"place": at(*gate.positions[0]), "namespace": MODEL, "found": found})
+        raise Invalid(text % {"place": at(*gate.positions[:2]), "namespace": MODEL, "found": found})
     return document
 
 
@@ -161,7 +162,7 @@ class _Gate:
     """Bounds of a document, checked while expat reads it."""
 
     def __init__(self) -> None:
-        self.positions: list[tuple[int, int]] = []
+        self.positions = array("L")
         self.depth = self.parts = self.attributes = 0
         self.missing: set[str] = set()
         """Prefixes that are used where nobody declares them."""
@@ -191,7 +192,7 @@ class _Gate:
         return at(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self.positions.append((self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
+        self.positions.extend((self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
         self.depth += 1
         if self.depth > MAX_DEPTH:
             text = _("%(place)s: the elements are nested more than %(most)d deep. Divide the model.")

@@ -30,12 +30,14 @@ OF_EVERY_ACTIVITY = frozenset(
 
 
 def declare_namespaces(root: etree._Element, wanted: Mapping[str, str]) -> etree._Element:
-    """Return a root that declares namespaces, so that no new element declares one."""
+    """Return a root that declares namespaces, so that no new element declares one. It replaces the given one."""
     missing = {name: uri for name, uri in wanted.items() if uri not in root.nsmap.values() and name not in root.nsmap}
     if not missing:
         return root
-    text = etree.tostring(root.getroottree(), encoding="unicode")
-    return parse_stored(declared(text, missing)).root
+    text = declared(etree.tostring(root.getroottree(), encoding="unicode"), missing)
+    # Two trees of a large document would take too much memory.
+    root.clear()
+    return parse_stored(text).root
 
 
 def remove(element: etree._Element) -> None:

@@ -74,6 +74,8 @@ def write(
     writing = _Writing(root, subject, culture, cultures)
     before = writing.before
     writing.apply(wanted)
+    # A large document needs its memory for the next index.
+    del writing
     drop_dangling(DocumentIndex(root))
     draw(root, before, wanted)
     root.set(own("lcid"), culture)
