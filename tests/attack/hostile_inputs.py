@@ -270,7 +270,7 @@ def _searches() -> Iterator[Place]:
         "40 characters of a word, 5,000 words",
         100,
         lambda n: ("a" * n, "a" * (n - 1) + "b"),
-        lambda pair: distance(*pair, 2),
+        lambda pair: distance(pair[0], pair[1], 2),
     )
     yield Place("cursor of the change feed", HEADERS, 500, lambda n: "A" * n, Cursor.read)
 
