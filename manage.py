@@ -16,7 +16,7 @@ def main() -> None:
     command, *arguments = sys.argv[1:] or ["help"]
     options = set(takewhile(lambda argument: argument != "--", arguments))
     if command in {"help", "--help", "-h"} and not arguments:
-        from repository_site.core.command_list import command_list
+        from repository_site.core.terminal.command_list import command_list
 
         sys.stdout.write(command_list())
     elif command in {"version", "--version"} and not arguments:
@@ -29,7 +29,7 @@ def main() -> None:
 
 def show_help(command: str) -> bool:
     """Print the help of a command of ours, and return whether it is one. Django need not start for this (D176)."""
-    from repository_site.core.command_list import command_module
+    from repository_site.core.terminal.command_list import command_module
 
     if module := command_module(command):
         gc.disable()  # the process ends soon
@@ -40,7 +40,7 @@ def show_help(command: str) -> bool:
 def run_command() -> None:
     # What is loaded during the start stays, so collecting garbage would only take time. The command line enables it.
     gc.disable()
-    from repository_site.core.command_line import RepositoryCommandLine
+    from repository_site.core.terminal.command_line import RepositoryCommandLine
 
     RepositoryCommandLine(sys.argv).execute()
 

@@ -180,7 +180,7 @@ def sequences(contenders: Contenders, rounds: int) -> str:
 
 def measure_row_level_security(run: Run, contenders: Contenders) -> None:
     server = run.installation.serve(
-        "benchmarks.unguarded:application",
+        "benchmarks.contenders.unguarded:application",
         BENCHMARK_STORAGE=run.installation.storage_id(READ),
         DATABASE_URL=run.installation.bypass_url,
     )

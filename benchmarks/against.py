@@ -20,7 +20,7 @@ from benchmarks.load import Contender, Latencies, Workload
 from benchmarks.report import machine, table
 from benchmarks.workloads import ELEMENTS, OURS, READ, WRITTEN, StorageRequests, make_drafts
 from repository_site.core.environment import PROJECT_DIR
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 
 THIS, OTHER = "this checkout", "the other"
 MOST = 1.05

@@ -14,7 +14,7 @@ from benchmarks.installation import MEGABYTE, BenchmarkInstallation, BenchmarkSe
 from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
 from benchmarks.report import Run, growth_table
 from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, StorageRequests, mixed_requests
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 
 FIRST_PAGE, MIDDLE_PAGE = "W1 list of 100", "W4 page half-way"
 STEADY = ("name -eq", "StartsWith", "-in", "date range")

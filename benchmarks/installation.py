@@ -31,7 +31,9 @@ class BenchmarkServer(Server):
     def __init__(self, folder: Path, target: str = "", **environ: str) -> None:
         super().__init__(folder, free_port())
         self.log = folder / "servers.log"
-        self.program = ("-m", "benchmarks.serving", target) if target else ("manage.py", "serve", "--no-migrate")
+        self.program = (
+            ("-m", "benchmarks.contenders.serving", target) if target else ("manage.py", "serve", "--no-migrate")
+        )
         del self.environ["REPOSITORY_BODY_LIMIT"]
         self.environ |= {
             "REPOSITORY_TOKEN_RATE": "off",

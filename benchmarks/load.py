@@ -20,7 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from benchmarks.installation import BenchmarkServer
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 
 SCRIPT = Path(__file__).with_name("load.lua")
 MOST_ROUNDS = 40

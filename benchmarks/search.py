@@ -16,14 +16,15 @@ from benchmarks.load import Contender, TimingClient, Workload, measure
 from benchmarks.report import Run, growth_table, table
 from benchmarks.steps import Step
 from benchmarks.workloads import ELEMENTS, OURS, READ, StorageRequests, make_drafts, spread
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 
 ROUNDS = 3
 # Changes in each turn; the first ones of a turn are not measured.
 CHANGES, UNMEASURED, TURNS = 40, 10, 10
 IMPORTS = 3
 MADE = "searched"
-TRIGGERS = [f"search_kept_on_{event}" for event in ("insert", "update", "delete")]
+EVENTS = ("insert", "update", "delete")
+TRIGGERS = {"elements_elementversion": "search_kept", "elements_lane": "drawn_kept", "elements_shapeflow": "drawn_kept"}
 INDEX = ("elements_searchdocument", "elements_searchposting", "elements_searchword")
 SIZES = f"""SELECT (SELECT sum(pg_total_relation_size(t.name::regclass))
         FROM unnest('{{{",".join(INDEX)}}}'::text[]) AS t(name))
@@ -169,8 +170,9 @@ def indexed(installation: BenchmarkInstallation, is_indexed: bool) -> Iterator[N
 
     def switch(word: str) -> None:
         with installation.database.superuser() as connection:
-            changes = ", ".join(f"{word} TRIGGER {name}" for name in TRIGGERS)
-            connection.execute(f"ALTER TABLE elements_elementversion {changes}")
+            for table, name in TRIGGERS.items():
+                changes = ", ".join(f"{word} TRIGGER {name}_on_{event}" for event in EVENTS)
+                connection.execute(f"ALTER TABLE {table} {changes}")
 
     switch("ENABLE" if is_indexed else "DISABLE")
     try:

@@ -18,8 +18,8 @@ from benchmarks.installation import COLLECTION
 
 
 def make_storages(folder: Path, sizes: dict[str, int]) -> None:
-    from elements.sample import sample_lines
-    from repository_site.core.progress import with_progress
+    from elements.demo.sample import sample_lines
+    from repository_site.core.terminal.progress import with_progress
     from storage.access.tokens import issue_token
     from storage.models import Storage
     from storage.options import Role

@@ -20,7 +20,7 @@ import orjson
 
 from benchmarks.installation import COLLECTION, BenchmarkInstallation, BenchmarkServer
 from benchmarks.load import Contender, TimingClient, Workload, raw_request
-from elements.sample import BEGIN, sample_lines
+from elements.demo.sample import BEGIN, sample_lines
 
 SERVICE, FLOOR, PLAIN = "service", "floor", "plain DRF"
 CONNECTIONS = (1, 8, 64)
@@ -41,7 +41,7 @@ STRIDE = 7_919
 
 
 def sample_id(number: int, kind: int = PROCESS_KIND) -> str:
-    """Return the id of a generated element (see `elements.sample`)."""
+    """Return the id of a generated element (see `elements.demo.sample`)."""
     return str(UUID(int=(kind << 64) + number))
 
 
@@ -182,9 +182,9 @@ class Contenders:
             "BENCHMARK_BASE": f"http://127.0.0.1:{self.service.port}/{COLLECTION}/{READ}",
             "BENCHMARK_DATABASE": installation.bypass_url,
         }
-        self.floor = installation.serve("benchmarks.floor:application", **environ)
-        settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings"}
-        self.plain = installation.serve("benchmarks.plain:application", **environ, **settings)
+        self.floor = installation.serve("benchmarks.contenders.floor:application", **environ)
+        settings = {"DJANGO_SETTINGS_MODULE": "benchmarks.contenders.plain_settings"}
+        self.plain = installation.serve("benchmarks.contenders.plain:application", **environ, **settings)
         make_drafts(self.storage(WRITTEN), (*OURS, *THEIRS))
         self.compare_responses()
 
@@ -203,7 +203,9 @@ class Contenders:
             (storage.whole_list(), "/all"),
         ):
             if ours.send(request).body != theirs.send(self.of_floor(other)).body:
-                raise SystemExit("error: the responses of floor and service differ; adapt benchmarks/floor.py")
+                raise SystemExit(
+                    "error: the responses of floor and service differ; adapt benchmarks/contenders/floor.py"
+                )
 
     def update_floor(self, number: int) -> bytes:
         path = f"/{sample_id(THEIRS[number % len(THEIRS)])}"

@@ -114,7 +114,7 @@ def _filled(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def style_of(color: str) -> str:
-    """Return the style sheet that sets the variables of `reader.css`. Printed pages keep their colours."""
+    """Return the style sheet that sets the variables of `reader.css`. Printed pages keep the usual colours."""
     light, dark = _variables(accent_on(color, LIGHT)), _variables(accent_on(color, DARK))
     brand = f"--brand: {color}; --on-brand: {text_on(color)};"
     return (

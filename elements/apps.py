@@ -23,8 +23,6 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
-    from elements.files import COUNT_FILES
-    from elements.limits import content_over_limits
     from elements.models import (
         ContentMark,
         Element,
@@ -40,6 +38,8 @@ def storage_extension() -> StorageExtension:
     from elements.people.administration import user_directory
     from elements.people.token_elements import mirror_token
     from elements.reading.announced import show_versions
+    from elements.sizes.counted_files import COUNT_FILES
+    from elements.sizes.limits import content_over_limits
     from elements.users import find_user
     from storage.extension import StorageExtension
 

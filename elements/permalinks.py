@@ -19,7 +19,7 @@ from elements.filters.conditions import Condition
 from elements.filters.parsing import MAX_LENGTH
 from elements.models import Element, ElementVersion, LinkType, Permalink
 from elements.reading.assembly.assembler import Reader
-from elements.reading.filtering import compile_filter, facet_vocabulary, view_vocabulary
+from elements.reading.lists.filtering import compile_filter, facet_vocabulary, view_vocabulary
 from elements.reading.rows import find_any_version
 from facets.configuration import CompiledFacet
 from repository_site.core.problems import Forbidden, Invalid, NotFound, Unreadable, placed

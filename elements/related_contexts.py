@@ -5,8 +5,6 @@ from __future__ import annotations
 from facets.blueprint.definitions import ElementType, Related
 from facets.blueprint.private_content import TOKEN_TYPE
 
-__all__ = ["CALLER_CONTEXTS", "TOKEN_TYPE", "accepts"]
-
 # These contexts also accept the element of a token, because a token without a user calls as its own element.
 CALLER_CONTEXTS = frozenset({"author", "createdBy", "changedBy", "relBy"})
 

@@ -17,8 +17,6 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
-__all__ = ["INACTIVE", "ROLE_ATTRIBUTES", "USER_TYPE", "find_user", "grant_of"]
-
 # Every request with a user's token runs this; the ORM would take several times as long. The column is cast to text so
 # that a migration which changes its type does not invalidate prepared plans.
 _SQL = """SELECT v.attributes::text FROM elements_element e

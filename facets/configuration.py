@@ -24,7 +24,7 @@ from facets.rows.reading import read_rows
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, ask
 from repository_site.core.problems import NotFound
-from repository_site.core.wording import similar_names
+from repository_site.core.wording import similar_hint
 from storage.localisation.cultures import CultureSet
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -182,8 +182,7 @@ class Configuration:
 
 def _not_found(text: str, name: str, known: Iterable[str]) -> NotFound:
     """Return the refusal of an unknown name, with similar names as a hint."""
-    near = ", ".join(similar_names(name, known))
-    return NotFound(text.removesuffix(".") + _("; similar: %(name)s") % {"name": near} + "." if near else text)
+    return NotFound(f"{text.removesuffix('.')}{similar_hint(name, known)}.")
 
 
 _cache: OrderedDict[UUID, Configuration] = OrderedDict()

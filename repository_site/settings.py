@@ -104,7 +104,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.humanize",
     "django.contrib.staticfiles",
     "django.forms",
     "rest_framework",
@@ -202,7 +201,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
-MESSAGE_STORAGE = "storage.back_office.messages.StorageMessages"
+MESSAGE_STORAGE = "storage.back_office.flash_messages.StorageMessages"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]

@@ -26,9 +26,9 @@ def own_extension() -> StorageExtension:
     from storage.extension import StorageExtension
     from storage.housekeeping import HOUSEKEEPING
     from storage.webhooks.delivering import deliver
-    from storage.webhooks.fan_out import fan_out
+    from storage.webhooks.fan_out import fan_out, revive
 
-    return StorageExtension(jobs=(*HOUSEKEEPING, fan_out, deliver))
+    return StorageExtension(jobs=(*HOUSEKEEPING, fan_out, revive, deliver))
 
 
 def after_migrating(**options: Any) -> None:

@@ -142,7 +142,7 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
 
 @contextmanager
 def _between_attempts(request: HttpRequest) -> Iterator[None]:
-    """Forget the messages of the failed attempt, also those that it has already shown."""
+    """Forget the messages of the failed attempt, including those that it has already shown."""
     with between_attempts(request):
         yield
     if hasattr(request, "_messages"):

@@ -20,7 +20,6 @@ from jsonschema_rs import Draft202012Validator
 
 from repository_site.api_document.document import openapi_document
 from repository_site.core.rest.errors import is_api_path
-from tests.copied_tables import copied_tables_are_not_written
 
 called: set[tuple[str, str]] = set()
 
@@ -37,8 +36,7 @@ class ApiClient(Client):
         headers = dict(kwargs.pop("headers", None) or {})
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        with copied_tables_are_not_written():
-            response = super().generic(method, path, *args, headers=headers, **kwargs)
+        response = super().generic(method, path, *args, headers=headers, **kwargs)
         if response.streaming:
             # Join the pieces, so that tests can read `content`.
             response = _joined(response)

@@ -11,20 +11,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import psutil
 import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
-from django.test import TransactionTestCase
 
 from repository_site.core.environment import PROJECT_DIR
+from tests.databases import delete_all
 from tests.patience import SLOWER
 from tests.scale import IS_FULL
 from tests.server_process import free_port
@@ -42,7 +41,8 @@ SKIPPED = (
     "Skipped: no PostgreSQL with the Citus extension was found. Install the packages of Citus, or name the folder of"
     " pg_ctl: REPOSITORY_CITUS_BIN=/path/to/bin make test-citus"
 )
-# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing, reading, pages and operation.
+# Isolation, races, idempotency, lifecycle, import, export, backup, restore, writing, reading, search, events, webhooks,
+# messages, pages and operation.
 TESTS = (
     "tests/citus_cluster",
     "tests/test_citus.py",
@@ -53,6 +53,7 @@ TESTS = (
     "tests/repository_site/test_shared_sessions.py",
     "tests/storage/jobs",
     "tests/storage/test_checks.py",
+    "tests/storage/test_events.py",
     "tests/storage/test_later_migrations.py",
     "tests/storage/test_membership_office.py",
     "tests/storage/test_sessions.py",
@@ -60,12 +61,23 @@ TESTS = (
     "tests/storage/test_site_office.py",
     "tests/storage/test_storage_office.py",
     "tests/storage/test_token_office.py",
+    "tests/storage/test_webhook_office.py",
+    "tests/storage/test_webhooks.py",
+    "tests/storage/webhooks",
     "tests/storage/test_tenancy.py",
     "tests/storage/test_provisioning.py",
     "tests/storage/test_bulk.py",
     "tests/storage/test_backup.py",
     "tests/storage/test_quotas.py",
     "tests/elements/test_idempotency.py",
+    "tests/elements/bpmn",
+    "tests/elements/search",
+    "tests/elements/test_appearance.py",
+    "tests/elements/test_changes_api.py",
+    "tests/elements/test_permalinks.py",
+    "tests/elements/test_referrers_api.py",
+    "tests/elements/test_uses_pages.py",
+    "tests/elements/test_webhooks_api.py",
     "tests/elements/test_content_side_by_side.py",
     "tests/elements/test_reading_side_by_side.py",
     "tests/elements/test_transfer.py",
@@ -75,6 +87,7 @@ TESTS = (
     "tests/elements/test_elements_api.py",
     "tests/elements/test_history_api.py",
     "tests/elements/test_query_counts.py",
+    "tests/elements/search",
     "tests/elements/test_searching.py",
     "tests/elements/test_element_office_comparing.py",
     "tests/elements/test_element_office_editing.py",
@@ -86,8 +99,10 @@ TESTS = (
     "tests/elements/test_reader_pages_counts.py",
     "tests/elements/test_reader_pages_values.py",
     "tests/facets/test_configuration.py",
+    "tests/facets/test_changes.py",
     "tests/facets/test_configuration_office.py",
     "tests/release/test_story.py",
+    "tests/release/messages",
     "tests/release/test_runs.py",
     "tests/release/task_office",
     "tests/release/tasks",
@@ -97,6 +112,7 @@ TESTS = (
 WHOLE_SUITE = ("tests/",)
 # Lost connections at every trip, random changes and filters, and many clients of a server.
 LONG_TESTS = (
+    "tests/elements/test_feed_side_by_side.py",
     "tests/elements/test_filter_agreement.py",
     "tests/elements/test_lost_connections.py",
     "tests/elements/test_writing_model.py",
@@ -126,8 +142,6 @@ citus.max_cached_conns_per_worker = 2
 citus.background_task_queue_interval = 500ms
 wal_retrieve_retry_interval = 200ms
 """
-# Rows that Django writes after migrating.
-KEPT = {"auth_permission", "django_content_type"}
 # Tables that are not distributed, and shards.
 TABLES_OF_NODE = """SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r'
     AND regexp_replace(relname, '_[0-9]+$', '') = ANY(%s) AND oid NOT IN (SELECT logicalrelid FROM pg_dist_partition)"""
@@ -309,22 +323,13 @@ def use_cluster(cluster: CitusCluster) -> None:
     call_command("migrate", verbosity=0)
 
 
-@contextmanager
-def emptied_by_deleting(cluster: CitusCluster) -> Iterator[None]:
-    """After a test that commits, delete the rows of all tables (D298): truncating all shards takes seconds."""
-
-    def empty(case: TransactionTestCase) -> None:
-        tables = {*connection.introspection.django_table_names()} - KEPT
-        for node in range(len(cluster.ports)):
-            with cluster.superuser(node) as superuser:
-                # Without triggers, so that the order is irrelevant. A superuser has no row-level security.
-                superuser.execute("SET session_replication_role = replica")
-                superuser.execute("SET citus.show_shards_for_app_name_prefixes = '*'")
-                found = superuser.execute(TABLES_OF_NODE, [[*tables]]).fetchall()
-                superuser.execute("; ".join(f"DELETE FROM {table}" for (table,) in found).encode())
-
-    with patch.object(TransactionTestCase, "_fixture_teardown", empty):
-        yield
+def delete_rows(cluster: CitusCluster, tables: Collection[str]) -> None:
+    """Delete the rows of all nodes: truncating all shards takes seconds."""
+    for node in range(len(cluster.ports)):
+        with cluster.superuser(node) as superuser:
+            superuser.execute("SET citus.show_shards_for_app_name_prefixes = '*'")
+            found = superuser.execute(TABLES_OF_NODE, [[*tables]]).fetchall()
+            delete_all(superuser, [table for (table,) in found])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from storage.events import waking
 from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
-from tests.citus import SWITCH, emptied_by_deleting, use_cluster
-from tests.databases import drop_database, make_database
+from tests.citus import SWITCH, delete_rows, use_cluster
+from tests.copied_tables import watch_requests
+from tests.databases import drop_database, emptied_by, emptied_by_deleting, make_database
 from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.migrated_clusters import MigratedClusters
@@ -40,6 +42,7 @@ from tests.single_tasks import TaskWatch
 # Threads close their connections at once, so that the database can be dropped at the end.
 waking.IDLE = 0.0
 make_connections_quick()
+watch_requests()
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
 TOGETHER = ("tests/browser/", "tests/citus_cluster/running/", "tests/repository_site/running_server/")
@@ -79,7 +82,7 @@ def django_db_setup(
             connection.close()
             storage_watch.take()
             task_watch.begin()
-            with emptied_by_deleting(cluster):
+            with emptied_by(partial(delete_rows, cluster)):
                 yield
         return
     with django_db_blocker.unblock():
@@ -88,7 +91,8 @@ def django_db_setup(
         make_database(name)
     # Migrations change the rows of all storages.
     storage_watch.take()
-    yield
+    with emptied_by_deleting():
+        yield
     with django_db_blocker.unblock():
         drop_database(name, original)
 

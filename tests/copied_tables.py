@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from django.test import Client
+
 from repository_site.core.database.base import watch_trips
 from storage.tenancy.distribution import COPIED
 
+# Its pages manage storages.
+SITE_OFFICE = "/admin/"
 NAMES = "|".join(COPIED)
 WRITE = re.compile(
-    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({NAMES})"?\b | \b({NAMES})\b.*\bFOR\s+(NO\s+KEY\s+)?(UPDATE|SHARE)""",
+    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({NAMES})"?\b | \b({NAMES})\b.*\bFOR\s+((NO\s+)?KEY\s+)?(UPDATE|SHARE)""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 
@@ -44,3 +48,16 @@ def copied_tables_are_not_written() -> Iterator[None]:
     finally:
         end()
     assert not found, f"written, though every node has a copy: {found}"
+
+
+def watch_requests() -> None:
+    """Check every request of the tests: API, back offices of storages, reader pages, sign-ins."""
+    send = Client.request
+
+    def request(client: Client, **environ: Any) -> Any:
+        if str(environ.get("PATH_INFO", "")).startswith(SITE_OFFICE):
+            return send(client, **environ)
+        with copied_tables_are_not_written():
+            return send(client, **environ)
+
+    Client.request = request  # type: ignore[method-assign, assignment]

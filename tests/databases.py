@@ -6,15 +6,18 @@ The template is found by a digest of everything that decides about the schema, s
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from typing import Any
+from unittest.mock import patch
 
 import django
 import psycopg
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
+from django.test import TransactionTestCase
 from psycopg import sql
 
 from repository_site.core.embedded_postgres import EmbeddedPostgres
@@ -25,6 +28,8 @@ SCHEMA_SOURCES = ("*/migrations/*.py", "storage/tenancy/migration_operations.py"
 # Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one.
 TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 
+# Rows that Django writes after migrating.
+KEPT = {"auth_permission", "django_content_type"}
 # How often to try to drop a database, in which autovacuum may work for some seconds.
 TRIES = 8
 
@@ -55,18 +60,52 @@ def drop_database(name: str, original: str) -> None:
         _drop(cursor, name)
 
 
+@contextmanager
+def emptied_by(delete: Callable[[Collection[str]], None]) -> Iterator[None]:
+    """After a test that commits, let a function delete the rows of tables (D298)."""
+
+    def empty(case: TransactionTestCase) -> None:
+        delete({*connection.introspection.django_table_names()} - KEPT)
+
+    with patch.object(TransactionTestCase, "_fixture_teardown", empty):
+        yield
+
+
+@contextmanager
+def emptied_by_deleting() -> Iterator[None]:
+    """Delete rows as a superuser, where the cluster belongs to the tests. Elsewhere Django truncates all tables."""
+    if settings.DATABASE_ADDRESS:
+        yield
+        return
+    with _superuser(connection.settings_dict["NAME"]) as superuser:
+        found = superuser.execute("SELECT relname FROM pg_class WHERE relkind = 'r'").fetchall()
+        existing = {name for (name,) in found}
+        with emptied_by(lambda tables: delete_all(superuser, existing & {*tables})):
+            yield
+
+
+def delete_all(superuser: psycopg.Connection[Any], tables: Collection[str]) -> None:
+    """Delete all rows, without triggers, so that the order is irrelevant. A superuser has no row-level security."""
+    superuser.execute("SET session_replication_role = replica")
+    superuser.execute("; ".join(f"DELETE FROM {table}" for table in tables).encode())
+
+
 def make_undurable() -> None:
     """Turn durability off where the cluster belongs to the tests. Elsewhere an operator decides."""
     if settings.DATABASE_ADDRESS:
         return
-    server = EmbeddedPostgres(settings.DATA_DIR / "postgres")
-    server.ensure_running()
-    with psycopg.connect(
-        host=str(server.socket_dir), port=server.PORT, dbname="postgres", user=SUPERUSER, autocommit=True
-    ) as superuser:
+    EmbeddedPostgres(settings.DATA_DIR / "postgres").ensure_running()
+    with _superuser("postgres") as superuser:
         for name in TURNED_OFF:
             superuser.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
         superuser.execute("SELECT pg_reload_conf()")
+
+
+def _superuser(database: str) -> psycopg.Connection[Any]:
+    server = EmbeddedPostgres(settings.DATA_DIR / "postgres")
+    return psycopg.connect(
+        host=str(server.socket_dir), port=server.PORT, dbname=database, user=SUPERUSER, autocommit=True
+    )
 
 
 @contextmanager

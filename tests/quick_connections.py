@@ -1,6 +1,6 @@
 """Less work for each statement of a test, with the same statements.
 
-A test runs inside of a transaction, so every transaction of a request is a savepoint there, and one process runs the
+A test runs inside a transaction, so every transaction of a request is a savepoint there, and one process runs the
 statements of all operations in one connection.
 """
 

@@ -143,6 +143,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "huge-headers": says(b"HTTP/1.1 200 OK\r\n" + b"X-Long: " + b"y" * 60_000 + b"\r\nX-More: " + b"z" * 60_000),
     "nonsense": says(b"not http at all\r\n\r\n"),
     "closes": says(b""),
+    "zero-bytes": says(b"\0\xff not http\r\n\r\n"),
 }
 
 

@@ -8,8 +8,10 @@ import pytest
 
 IS_FULL = os.environ.get("TEST_SCALE") == "full"
 only_at_full_scale = pytest.mark.skipif(not IS_FULL, reason="runs with TEST_SCALE=full")
-slow_on_a_cluster = pytest.mark.one_node("takes a minute there; it runs with TEST_SCALE=full") if not IS_FULL else ()
+slow_on_a_cluster = [] if IS_FULL else [pytest.mark.one_node("takes a minute there; it runs with TEST_SCALE=full")]
 """Marks cases of which smaller ones run on a Citus cluster, too."""
+many_rows = [pytest.mark.long, pytest.mark.on_cluster, *slow_on_a_cluster]
+"""Marks cases of which smaller ones are quick tests."""
 PART = 6
 
 

@@ -25,11 +25,10 @@ REPORTED = re.compile(
     r"issuing\s+(?!.*assign_distributed_transaction_id)(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b", re.DOTALL
 )
 STATEMENTS = re.compile(r"\s*\(?\s*(SELECT|WITH|INSERT|UPDATE|DELETE|EXPLAIN)\b", re.IGNORECASE)
-# Commands and pages that manage storages write tables that every node has. Rows of growth are summed up now and then.
+# Commands and pages that manage storages write tables that every node has.
 ADMINISTRATIVE = re.compile(
-    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({"|".join(COPIED)})"?\b|\b({"|".join(COPIED)})\b.*\bFOR\b
-      | WITH\ gone\ AS\ \(DELETE\ FROM\ storage_storagegrowth""",
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+    rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({"|".join(COPIED)})"?\b|\b({"|".join(COPIED)})\b.*\bFOR\b""",
+    re.IGNORECASE | re.DOTALL,
 )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from django import get_version
 
 from tests.server_process import Server
 from tests.warm_commands import WarmCommands
 
 
+@pytest.mark.long
 def test_a_command_with_other_variables_is_refused(tmp_path: Path) -> None:
     """It would run with the settings of the process, and a page with a wrong variable would seem right."""
     environ = Server(tmp_path / "var", 0).environ

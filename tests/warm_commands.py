@@ -77,7 +77,7 @@ def settings_in(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(files: list[int], words: list[str], folder: str, environ: Mapping[str, str]) -> int:
-    from repository_site.core.command_line import RepositoryCommandLine
+    from repository_site.core.terminal.command_line import RepositoryCommandLine
 
     for number, file in enumerate(files):
         os.dup2(file, number)

@@ -17,7 +17,7 @@ from storage.models import DeliveryState, Storage, Webhook, WebhookDelivery
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from storage.webhooks.credentials import new_secret, sealed
-from storage.webhooks.order import mark_first
+from storage.webhooks.message_order import mark_first
 from tests.factories import storage_context
 from tests.receivers import ReceivedRequest
 

@@ -132,7 +132,7 @@ def _render(
 ) -> HttpResponseBase:
     stored = read_appearance()
     context: dict[str, Any] = {
-        **office_context(request, _("Appearance")),
+        **office_context(request, _("Appearance"), is_below_list=False),
         "texts": [
             CultureTexts(culture, each.name, given.titles.get(culture, ""), given.intros.get(culture, ""))
             for culture, each in ((str(each.lcid), each) for each in labels.cultures)

@@ -24,8 +24,8 @@ from elements.admin.panels import ElementPage, find_page
 from elements.bpmn.exporting import export_bpmn
 from elements.bpmn.importing import ImportReport, import_bpmn
 from elements.locks import Lock
-from elements.page_requests import content_writer_of
 from elements.permissions import Permission, needs_permission
+from elements.presentation.page_requests import content_writer_of
 from elements.writing.writers import Writer
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, TooLarge, Unreadable
 from repository_site.core.rest.errors import status_of

@@ -16,8 +16,8 @@ from elements.admin.comparison import record, versions
 from elements.admin.labels import element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
-from elements.page_subscriptions import subscribing_of
 from elements.presentation.labels import Fact
+from elements.presentation.page_subscriptions import subscribing_of
 from storage.back_office import storage_office
 from storage.pages import Fragment, ReadPage
 
@@ -30,14 +30,13 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
     # All elements that the page names are read before it is rendered.
     _read = page.named
     panels = panels_of(page)
-    addresses = page.labels.reader.addresses
     chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
     context = {
         **office_context(request, page.name),
         "page": page,
         "links": {
-            "reader": addresses.pages(page.type)[str(page.labels.lcid)] + page.row.version,
-            "api": addresses.detail(page.type) + page.row.version,
+            "reader": page.reader_address,
+            "api": page.labels.reader.addresses.detail(page.type) + page.row.version,
             "edit": page.address_of("elements_edit"),
             "draw": page.address_of("elements_steps") if page.can_draw else None,
             "add": add_address(parent=page.row.element),

@@ -21,20 +21,20 @@ from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels
 from elements.admin.panels import ElementPage, find_page
 from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, LayoutKey, MapGroup
-from elements.diagrams.flow_checks import FlowFault, find_faults
+from elements.diagrams.fixed_texts import words_in
+from elements.diagrams.flow.flow_checks import FlowFault, find_faults
 from elements.diagrams.svg import DiagramTexts, draw
-from elements.diagrams.words import words_in
-from elements.limits import SHAPES
 from elements.locks import Lock
 from elements.naming import NAME
 from elements.permissions import Permission, needs_permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import most_text
-from elements.reading.drawings import StoredDiagram, read_diagram
+from elements.reading.diagrams.drawings import StoredDiagram, read_diagram
+from elements.reading.diagrams.picture_notes import NO_TARGETS, NoteTargets, read_note_targets, shape_notes
+from elements.reading.diagrams.pictures import GROUP_ATTRIBUTES, MAX_ARROWS, MAX_SHAPES, is_map, kind_of, map_group
 from elements.reading.names import chosen_name
-from elements.reading.picture_notes import NO_TARGETS, NoteTargets, read_note_targets, shape_notes
-from elements.reading.pictures import GROUP_ATTRIBUTES, MAX_ARROWS, MAX_SHAPES, is_map, kind_of, map_group
 from elements.reading.rows import VersionRow, read_identities, read_references, read_versions
+from elements.sizes.limits import SHAPES
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Conflict, Forbidden, NotFound, Unreadable

@@ -26,13 +26,13 @@ from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.counting import OWNER, has_owner
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
-from elements.users import USER_TYPE
+from elements.sizes.counting import OWNER, has_owner
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import USER_TYPE
 from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
 from storage.pages import caller_of

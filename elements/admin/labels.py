@@ -18,8 +18,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from elements.naming import NAME
-from elements.page_requests import reader_of, reader_of_self
 from elements.presentation.labels import Labels, Named, Text, version_number
+from elements.presentation.page_requests import reader_of, reader_of_self
 from elements.presentation.values import is_no_end
 from elements.reading.assembly.assembler import Reader
 from elements.reading.names import language_culture

@@ -17,7 +17,8 @@ ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def titled_text(labels: OfficeLabels, text: str) -> str:
-    """Replace `name[1033]` by "Name (English)" and keys such as `readyForRelease` by their titles."""
+    """Replace `name[1033]` by "Name (English)", inside parentheses by "Name, English", and keys such as
+    `readyForRelease` by their titles."""
     titles = labels.titles
 
     def place(found: re.Match[str]) -> str:
@@ -25,7 +26,10 @@ def titled_text(labels: OfficeLabels, text: str) -> str:
         title = titles.get(found[1])
         if title is None or (culture is None and found[2] != str(INVARIANT_CULTURE)):
             return found[0]
-        return f"{title} ({culture})" if culture else title
+        if culture is None:
+            return title
+        before = text[: found.start()]
+        return f"{title}, {culture}" if before.count("(") > before.count(")") else f"{title} ({culture})"
 
     return KEY.sub(lambda found: titles.get(found[0], found[0]), PLACE.sub(place, text))
 

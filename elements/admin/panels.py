@@ -18,14 +18,14 @@ from elements.admin.labels import OfficeLabels, labels_of, page_address
 from elements.info import ElementStanding, find_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
-from elements.presentation.labels import Badge, Named, version_number
+from elements.presentation.labels import Badge, Named, Text, version_number
 from elements.presentation.stereotypes import read_stereotypes
 from elements.presentation.trees import AddableType
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow, find_version, read_parents, read_references
-from elements.related_contexts import TOKEN_TYPE
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import TOKEN_TYPE
 from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import GUID
@@ -75,7 +75,7 @@ class ElementPage:
         return read_stereotypes(self.labels, [self.row.stereotype]).get(self.row.stereotype, "")
 
     @property
-    def name(self) -> str:
+    def name(self) -> Text:
         return self.labels.own(self.attributes)
 
     @property
@@ -98,6 +98,11 @@ class ElementPage:
     def address(self, **parameters: str | None) -> str:
         """Return the address of this page for the same version."""
         return self.address_of("elements_element_change", **parameters)
+
+    @property
+    def reader_address(self) -> str:
+        """Address of the page that readers see."""
+        return self.labels.reader.addresses.pages(self.type)[str(self.labels.lcid)] + self.row.version
 
     @property
     def form_address(self) -> str:

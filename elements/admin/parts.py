@@ -12,14 +12,14 @@ from django.utils.translation import gettext_lazy as _
 from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
 from elements.presentation.diagrams import read_layout, read_picture
-from elements.presentation.labels import Named, key_words
+from elements.presentation.labels import Named
+from elements.presentation.uses import read_uses
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.selection import children_of, read_page
+from elements.reading.lists.selection import children_of, read_page
 from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
-from repository_site.core.database.statements import fetch
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.pages import Fragment
 
@@ -89,12 +89,6 @@ class ContextRow:
     targets: tuple[Named, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    source: Named
-    label: str
-
-
 def related_panel(page: ElementPage) -> Fragment:
     contexts = [
         ContextRow(
@@ -104,25 +98,9 @@ def related_panel(page: ElementPage) -> Fragment:
         for each in page.type.properties
         if each.related and each.key not in SERVER_CONTEXTS
     ]
-    uses = _uses(page)
-    context = {"page": page, "contexts": contexts, "uses": uses[:MANY], "has_more": len(uses) > MANY, "many": MANY}
+    uses = read_uses(page.labels, page.row, page.name, MANY)
+    context = {"contexts": contexts, "uses": uses, "all_uses": f"{page.reader_address}/uses"}
     return Fragment(f"{FOLDER}/related.html", context, page.request)
-
-
-def _uses(page: ElementPage) -> list[Use]:
-    """Return references from current versions; those of replaced versions do not matter."""
-    sql = """SELECT e.id::text, r.context FROM elements_reference r
-        JOIN elements_element e ON e.newest_id = r.version_id WHERE r.target_id = %s::uuid LIMIT %s"""
-    found = fetch(sql, [page.row.element, MANY + 1])
-    named = page.labels.elements(row[0] for row in found)
-    there = ((named[element], context) for element, context in found if element in named)
-    uses = [Use(source, _context_label(page, source, context)) for source, context in there]
-    return sorted(uses, key=lambda each: (each.label, each.source.name.casefold()))
-
-
-def _context_label(page: ElementPage, source: Named, context: str) -> str:
-    property = next((each for each in source.type.properties if each.key == context), None)
-    return page.labels.property(property) if property else key_words(context)
 
 
 def children_panel(page: ElementPage) -> Fragment:

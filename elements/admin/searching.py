@@ -12,7 +12,7 @@ from elements.models import Element
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
 from elements.search.finding import ALL, MOST_CANDIDATES, MOST_LINKED, Found, HitFilter
-from elements.search.identities import versions_with_id
+from elements.search.ids import versions_with_id
 from elements.search.searching import Search, SearchRequest, SearchResult
 from repository_site.core.database.statements import id_array
 from repository_site.core.problems import Unreadable

@@ -18,7 +18,7 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.panels import add_address, addable_below, makeable_types
 from elements.presentation.trees import AddableType, Branch, Tree, TreePlace
 from elements.presentation.trees import tree_view as find_tree
-from elements.reading.selection import read_page
+from elements.reading.lists.selection import read_page
 from facets.configuration import CompiledView
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office

@@ -17,7 +17,7 @@ from elements.filters.binding import Vocabulary
 from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
 from elements.reading.bounds import check_response
-from elements.reading.filtering import view_vocabulary, vocabulary_of
+from elements.reading.lists.filtering import view_vocabulary, vocabulary_of
 from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, read_referrers
 from elements.reading.related import RelatedAssembler
 from elements.reading.rows import VersionRow
@@ -189,7 +189,7 @@ class ElementPartsViewSet(ElementReadingViewSet):
 
         def list_referrers() -> HttpResponse:
             offset = (paging.page - 1) * paging.size
-            found = read_referrers(self.reader, row.element, contexts, limit=paging.size, offset=offset)
+            found = read_referrers(self.reader, row, contexts, limit=paging.size, offset=offset)
             payload = counted("values", list(self._referrers(found.page)))
             payload |= {"contexts": found.counts, "isComplete": found.is_complete}
             response = self.answer_bounded(payload)

@@ -28,13 +28,13 @@ from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
 from elements.permissions import Permission, needs_permission, require_history, require_whole
-from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
-from elements.reading.batches import whole_list, write_rows
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
-from elements.reading.narrowing import narrowed
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.batches import whole_list, write_rows
+from elements.reading.lists.narrowing import narrowed
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
@@ -91,8 +91,8 @@ class ElementViewSet(ElementWritingViewSet):
 
         Requires the permission EditElement, or NewElement to create. Absent fields stay unchanged. The response
         contains the elements as they are stored, in the order of the request. If any element is invalid, nothing is
-        changed, and `data` lists all problems. With an empty body this operation reads, as GET does; only then it
-        accepts `$` parameters.
+        changed, and `data` lists all problems. With an empty body this operation reads, as GET does; only
+        then does it accept `$` parameters.
         """
         writer = self._updater(request)
         view = self.view_of(names)

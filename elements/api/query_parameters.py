@@ -27,12 +27,13 @@ from elements.reading.assembly.projection import RESOURCES
 from repository_site.core.wording import listed
 
 
-def _query(name: str, text: str, **kind: object) -> OpenApiParameter:
-    return OpenApiParameter(name, {"type": "string", **kind}, OpenApiParameter.QUERY, description=text)
+def query_parameter(name: str, text: str, *, required: bool = False, **kind: object) -> OpenApiParameter:
+    schema = {"type": "string", **kind}
+    return OpenApiParameter(name, schema, OpenApiParameter.QUERY, required, description=text)
 
 
 def _number(name: str, text: str, most: int) -> OpenApiParameter:
-    return _query(name, text, type="integer", minimum=1, maximum=most)
+    return query_parameter(name, text, type="integer", minimum=1, maximum=most)
 
 
 def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
@@ -40,21 +41,23 @@ def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
 
 
 _RESOURCE = rf"\s*({'|'.join(RESOURCES)})\s*"
-_FILTER = _query(
+_FILTER = query_parameter(
     FILTER,
     "Filter expression, such as `name -eq 'Order parts'`; see the reference of the filter language.",
     maxLength=MAX_LENGTH,
 )
-_RESOURCES = _query(
+_RESOURCES = query_parameter(
     RESOURCES_NAME,
     f"Parts of an element to include, separated by commas: {', '.join(RESOURCES)}.",
     pattern=f"^{_RESOURCE}(,{_RESOURCE})*$",
 )
-_SELECT = _query(SELECT, "Attributes and related contexts to include, separated by commas.")
-_EXPAND = _query(EXPAND, "Related contexts whose references include their own references, separated by commas.")
+_SELECT = query_parameter(SELECT, "Attributes and related contexts to include, separated by commas.")
+_EXPAND = query_parameter(
+    EXPAND, "Related contexts whose references include their own references, separated by commas."
+)
 _PAGE = _number(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
 _PAGE_SIZE = _number(PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE)
-_PAGE_SELECTION_KEY = _query(
+_PAGE_SELECTION_KEY = query_parameter(
     PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
 )
 _PAGE_HEADERS = [
@@ -65,7 +68,7 @@ WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in r
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
 PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
 LOG_PAGES = [
-    _query(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
+    query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
 ]
 LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
@@ -75,18 +78,20 @@ ONE_ATTRIBUTE = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]
 ONE_RELATED = [_FILTER, _EXPAND]
 REFERRERS = [
-    _query(CONTEXT, "Related contexts in which the elements refer, separated by commas, case-insensitive."),
+    query_parameter(CONTEXT, "Related contexts in which the elements refer, separated by commas, case-insensitive."),
     *PAGES,
 ]
 CONTENT = [
-    _query(
+    query_parameter(
         DETAILS,
         "`true` adds bounds, lanes, containers and labels of the diagram to the response.",
         type="boolean",
     )
 ]
-REPLACEMENT = [_query(DRY_RUN, "`true` makes all checks and reports the changes, but writes nothing.", type="boolean")]
-_LCID = _query(
+REPLACEMENT = [
+    query_parameter(DRY_RUN, "`true` makes all checks and reports the changes, but writes nothing.", type="boolean")
+]
+_LCID = query_parameter(
     "lcid",
     "Data culture of the names in the document. The default is the default culture of the storage.",
     type="integer",

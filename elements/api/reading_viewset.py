@@ -21,17 +21,17 @@ from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
 from elements.naming import NAME
 from elements.permissions import sees_drafts
-from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Reader
 from elements.reading.assembly.projection import ATTRIBUTES, USUAL_RESOURCES, Wanted
-from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
-from elements.reading.filtering import compile_filter, view_vocabulary
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.batches import ElementBatches
+from elements.reading.lists.filtering import compile_filter, view_vocabulary
+from elements.reading.lists.selection import Selection
+from elements.reading.lists.streams import Stream, limit_stream
 from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, VersionRow, any_version
-from elements.reading.selection import Selection
-from elements.reading.streams import Stream, limit_stream
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.clearance import Clearance, clearance_of
 from facets.configuration import CompiledView, Configuration, configuration_of

@@ -12,11 +12,11 @@ from elements.api.element_serializers import ReportSerializer
 from elements.api.reading_viewset import ElementReadingViewSet, view_names
 from elements.filters.binding import Vocabulary
 from elements.permissions import require_reporting
-from elements.reading import selection as selecting
-from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES, REPORTING_RESOURCES, Wanted
-from elements.reading.filtering import vocabulary_of
-from elements.reading.narrowing import narrowed
+from elements.reading.assembly.response_addresses import REPORTING
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.filtering import vocabulary_of
+from elements.reading.lists.narrowing import narrowed
 from elements.reading.reporting import ReportAssembler
 from facets.blueprint.definitions import Attribute, ElementType, Property
 from facets.configuration import CompiledView

@@ -2,18 +2,18 @@
 
 from django.urls import path
 
-from elements.api.bpmn_viewset import BpmnViewSet
-from elements.api.changes_viewset import ChangesViewSet
-from elements.api.content_viewset import ContentViewSet
-from elements.api.diagram_viewset import DiagramViewSet
+from elements.api.diagrams.bpmn_viewset import BpmnViewSet
+from elements.api.diagrams.content_viewset import ContentViewSet
+from elements.api.diagrams.diagram_viewset import DiagramViewSet
 from elements.api.element_parts_viewset import ElementPartsViewSet
 from elements.api.element_viewset import ElementViewSet
-from elements.api.permalink_viewset import PermalinkViewSet
+from elements.api.events.changes_viewset import ChangesViewSet
+from elements.api.events.subscriptions_viewset import SubscriptionsViewSet
+from elements.api.events.webhook_viewset import WebhookViewSet
+from elements.api.finding.permalink_viewset import PermalinkViewSet
+from elements.api.finding.search_viewset import SearchViewSet
 from elements.api.reporting_viewset import ReportingViewSet
-from elements.api.search_viewset import SearchViewSet
-from elements.api.subscriptions_viewset import SubscriptionsViewSet
 from elements.api.type_schema_viewset import TypeSchemaViewSet
-from elements.api.webhook_viewset import WebhookViewSet
 from storage.api.viewset import reads
 
 REST = "<str:collectionId>/<str:storageId>/_api/rest"
@@ -32,13 +32,13 @@ TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 urlpatterns = [
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
-    path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("list_suggestions"))),
+    path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("suggest_elements"))),
     path(WEBHOOKS, WebhookViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
     path(WEBHOOK, WebhookViewSet.as_view({**reads("retrieve"), "patch": "partial_update", "delete": "destroy"})),
-    path(f"{WEBHOOK}/test", WebhookViewSet.as_view({"post": "send_test"})),
-    path(f"{WEBHOOK}/rotate", WebhookViewSet.as_view({"post": "rotate"})),
-    path(f"{WEBHOOK}/deliveries", WebhookViewSet.as_view(reads("list_deliveries"))),
-    path(f"{WEBHOOK}/redeliver", WebhookViewSet.as_view({"post": "redeliver"})),
+    path(f"{WEBHOOK}/test", WebhookViewSet.as_view({"post": "test_webhook"})),
+    path(f"{WEBHOOK}/rotate", WebhookViewSet.as_view({"post": "rotate_webhook_secret"})),
+    path(f"{WEBHOOK}/deliveries", WebhookViewSet.as_view(reads("list_webhook_deliveries"))),
+    path(f"{WEBHOOK}/redeliver", WebhookViewSet.as_view({"post": "redeliver_to_webhook"})),
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
     path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
@@ -55,7 +55,7 @@ urlpatterns = [
     path(f"{ELEMENT}/versions", ElementViewSet.as_view(reads("list_versions"))),
     path(
         f"{ELEMENT}/content",
-        ContentViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create", "put": "replace"}),
+        ContentViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create", "put": "update"}),
     ),
     path(SHAPE, ContentViewSet.as_view({"delete": "destroy"})),
     path(f"{SHAPE}/delete", ContentViewSet.as_view({"post": "delete_shape_by_post"})),

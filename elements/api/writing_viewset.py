@@ -14,8 +14,8 @@ from elements.api.reading_viewset import ElementReadingViewSet
 from elements.permissions import Permission
 from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import Wanted
-from elements.reading.batches import ElementBatches
 from elements.reading.bounds import TooHeavy, most_text
+from elements.reading.lists.batches import ElementBatches
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.writers import Writer, ask_for_writer, can_change, require_changing, settled_writer
 from facets.configuration import CompiledView

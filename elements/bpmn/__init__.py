@@ -1,1 +1,1 @@
-"""BPMN 2.0 documents: reading, writing and mapping to diagrams. Only importing and exporting use the database."""
+"""BPMN 2.0 documents: `document` and `generating` are pure; import and export use them and the database."""

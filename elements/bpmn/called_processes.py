@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import orjson
 
+from elements.bpmn.document.reading import ReadDocument
+from elements.bpmn.document.vocabulary import bpmn
 from elements.bpmn.mapping import PROCESS, process_id
-from elements.bpmn.reading import ReadDocument
-from elements.bpmn.vocabulary import bpmn
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import orjson
 
 from elements.bpmn.called_processes import written_names
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.generating.writing import ExportedProcess, write
 from elements.bpmn.mapping import DESCRIPTION, ShownElement, model_of, process_id
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.writing import ExportedProcess, write
 from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
 from elements.reading.bounds import most_text
-from elements.reading.drawings import read_diagram, read_source
+from elements.reading.diagrams.drawings import read_diagram, read_source
 from elements.reading.rows import VersionRow
 
 

@@ -11,11 +11,11 @@ import orjson
 from django.conf import settings
 from django.db import transaction
 
+from elements.bpmn.document.reading import ReadDocument, read
+from elements.bpmn.document.texts import read_names
+from elements.bpmn.document.vocabulary import bpmn
 from elements.bpmn.exporting import export_bpmn
 from elements.bpmn.importing import ImportReport, import_bpmn
-from elements.bpmn.reading import ReadDocument, read
-from elements.bpmn.texts import read_names
-from elements.bpmn.vocabulary import bpmn
 from elements.naming import NAME
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience, VersionRow, find_version

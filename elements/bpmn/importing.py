@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from elements.bpmn.called_processes import called_elements, called_processes, own_processes
-from elements.bpmn.callers import link_callers
+from elements.bpmn.calling_diagrams import link_callers
+from elements.bpmn.document.model import BpmnFlow, BpmnLane, BpmnNode, SourceItem
+from elements.bpmn.document.reading import ReadDocument, read
+from elements.bpmn.document.vocabulary import own
 from elements.bpmn.mapping import DiagramMapping
-from elements.bpmn.model import BpmnFlow, BpmnLane, BpmnNode, SourceItem
-from elements.bpmn.reading import ReadDocument, read
-from elements.bpmn.vocabulary import own
 from elements.reading.rows import VersionRow
+from elements.writing.diagrams.rewiring import DiagramReport, load_diagram, replace_diagram
+from elements.writing.diagrams.wanted_diagrams import WantedSource
 from elements.writing.findings import Findings
-from elements.writing.rewiring import DiagramReport, load_diagram, replace_diagram
 from elements.writing.stored import lock_targets
 from elements.writing.updating import OnLocked
-from elements.writing.wanted_diagrams import WantedSource
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 

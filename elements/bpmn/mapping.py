@@ -7,14 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elements.bpmn.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode, Names
-from elements.bpmn.vocabulary import PLACEHOLDER
-from elements.diagrams.bounds import ShapeBounds
+from elements.bpmn.document.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode, Names
+from elements.bpmn.document.vocabulary import PLACEHOLDER
+from elements.diagrams.geometry import ShapeBounds
 from elements.naming import NAME
-from elements.reading.drawings import DrawnFlow, DrawnLane, DrawnShape, StoredDiagram
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnLane, DrawnShape, StoredDiagram
 from elements.values.checking import LINE_BREAK
+from elements.writing.diagrams.wanted_diagrams import (
+    KEPT,
+    WantedDiagram,
+    WantedFlow,
+    WantedLane,
+    WantedShape,
+    WantedSource,
+)
 from elements.writing.inputs import ReferenceInput
-from elements.writing.wanted_diagrams import KEPT, WantedDiagram, WantedFlow, WantedLane, WantedShape, WantedSource
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from storage.localisation.cultures import INVARIANT_CULTURE

@@ -1,1 +1,1 @@
-"""Diagrams as pictures: layout, texts and SVG. Pure: knows neither rows nor requests; `reading/pictures.py` uses it."""
+"""Diagrams as pictures: layout, texts and SVG. Pure: knows neither rows nor requests; `reading/diagrams` uses it."""

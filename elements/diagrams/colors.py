@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-Rgb = tuple[int, int, int]
+from elements.contrast import Rgb, channels, contrast
+
 WHITE, DARK = "#FFFFFF", "#1F2933"
 UNKNOWN = "#6B7280"
 TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
@@ -30,23 +31,18 @@ def line_color(color: str) -> str:
 @cache
 def text_on(ground: str) -> str:
     """Return the more readable text colour, dark or white; black if neither is readable."""
-    best = max((DARK, WHITE), key=lambda color: contrast(color, ground))
-    return best if contrast(best, ground) >= TEXT_CONTRAST else "#000000"
+    known = solid(ground)
+    best = max((DARK, WHITE), key=lambda color: contrast(color, known))
+    return best if contrast(best, known) >= TEXT_CONTRAST else "#000000"
 
 
 def solid(color: str) -> str:
     return _hex(_rgb(color))
 
 
-def contrast(one: str, other: str) -> float:
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def _rgb(color: str) -> Rgb:
     """Configured colours are validated; if one slips through, the picture must not break."""
-    known = color if re.fullmatch("#[0-9A-Fa-f]{6}", color) else UNKNOWN
-    return int(known[1:3], 16), int(known[3:5], 16), int(known[5:7], 16)
+    return channels(color if re.fullmatch("#[0-9A-Fa-f]{6}", color) else UNKNOWN)
 
 
 def _hex(rgb: Rgb) -> str:
@@ -56,12 +52,3 @@ def _hex(rgb: Rgb) -> str:
 def _mixed(one: Rgb, other: Rgb, percent: int) -> Rgb:
     red, green, blue = ((a * (100 - percent) + b * percent) // 100 for a, b in zip(one, other, strict=True))
     return red, green, blue
-
-
-def _luminance(color: str) -> float:
-    red, green, blue = (_linear(part / 255) for part in _rgb(color))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(part: float) -> float:
-    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from elements.diagrams.bounds import ShapeBounds
+from elements.diagrams.geometry import ShapeBounds
 from elements.diagrams.text import ELLIPSIS, clean
 
 # Many shapes can show the same element, so a picture could repeat a long name many times.

@@ -13,12 +13,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE, line_color, solid, text_on, tint
 from elements.diagrams.drawables import EVENTS, RULES, ChangeMark, DrawableShape, FigureKind
+from elements.diagrams.fixed_texts import PictureWords
 from elements.diagrams.layered.frames import Outline
 from elements.diagrams.layered.layout import Box, Direction
 from elements.diagrams.notes import ROOM, SideNote, draw_notes, height_of, notes_after, notes_before
 from elements.diagrams.notes import WIDTH as NOTE_WIDTH
 from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
-from elements.diagrams.words import PictureWords
 
 BOX_WIDTH, BOX_HEIGHT, BOX_PADDING, BOX_LINES = 172, 52, 14, 5
 LABEL_WIDTH, LABEL_LINES, LABEL_ROOM = 132, 5, 8

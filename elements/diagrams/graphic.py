@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from elements.diagrams.bounds import ShapeBounds
-from elements.diagrams.composition import (
+from elements.diagrams.drawables import DrawableFlow, Drawing
+from elements.diagrams.figures import Figure
+from elements.diagrams.flow.composition import (
     HEADER,
     Composition,
     LaneCell,
@@ -16,11 +17,10 @@ from elements.diagrams.composition import (
     PlacedLabel,
     wrap_label,
 )
-from elements.diagrams.drawables import DrawableFlow, Drawing
-from elements.diagrams.figures import Figure
+from elements.diagrams.flow.nesting import nest
+from elements.diagrams.geometry import ShapeBounds
 from elements.diagrams.layered.frames import Point
 from elements.diagrams.layered.layout import Direction
-from elements.diagrams.nesting import nest
 
 # A larger picture is not drawn as it is, because browsers cannot show it.
 MAX_EXTENT = 60_000

@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape
 from elements.diagrams.colors import DARK, WHITE, line_color
 from elements.diagrams.drawables import DrawableShape, Drawing
 from elements.diagrams.figures import change_badge, group_tag, text_lines
+from elements.diagrams.fixed_texts import PictureWords
 from elements.diagrams.layered.layout import Box
 from elements.diagrams.process_map import order_by_flow
 from elements.diagrams.text import LINE_HEIGHT, clean, wrap
-from elements.diagrams.words import PictureWords
 
 STEP_WIDTH, COLUMN_WIDTH, LEAST_ROW = 260, 96, 34
 HEADER_LINES, GROUP_HEIGHT = 4, 26

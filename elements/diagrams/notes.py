@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from elements.diagrams.drawables import ShapeNotes
+from elements.diagrams.fixed_texts import PictureWords
 from elements.diagrams.text import FONT_SIZE, clean, wrap
-from elements.diagrams.words import PictureWords
 
 WIDTH, GAP, ROOM = 140, 5, 18
 SMALL, SMALL_LINE, TEXT_START, PADDING = 11, 14, 22, 5

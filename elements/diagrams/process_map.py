@@ -8,11 +8,11 @@ from xml.sax.saxutils import escape
 from elements.diagrams.colors import DARK, line_color, solid, text_on, tint
 from elements.diagrams.drawables import DrawableShape, Drawing, MapGroup
 from elements.diagrams.figures import change_badge, group_tag, text_lines
+from elements.diagrams.fixed_texts import PictureWords
+from elements.diagrams.flow.nesting import TOP, LevelFlow, Nesting, nest
 from elements.diagrams.layered.layers import assign_layers, find_back_arrows
 from elements.diagrams.layered.layout import Box
-from elements.diagrams.nesting import TOP, LevelFlow, Nesting, nest
 from elements.diagrams.text import LINE_HEIGHT, wrap
-from elements.diagrams.words import PictureWords
 
 CELL_WIDTH, CELL_HEIGHT, CELL_ROOM = 188, 84, 16
 POINT = 26

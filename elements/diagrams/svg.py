@@ -9,15 +9,15 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from elements.diagrams.colors import DARK, WHITE
-from elements.diagrams.composition import Composition, compose
 from elements.diagrams.drawables import Drawing, LayoutKey
-from elements.diagrams.drawn_composition import draw_composition
+from elements.diagrams.fixed_texts import ENGLISH, PictureWords
+from elements.diagrams.flow.composition import Composition, compose
+from elements.diagrams.flow.drawn_composition import draw_composition
 from elements.diagrams.graphic import compose_as_drawn
 from elements.diagrams.layered.layout import Direction
 from elements.diagrams.matrix import draw_matrix
 from elements.diagrams.process_map import draw_map
 from elements.diagrams.text import FONT_SIZE, LINE_HEIGHT, clean, width_of, wrap
-from elements.diagrams.words import ENGLISH, PictureWords
 
 STYLE_SHEET = Path(__file__).parent.parent / "static/elements/diagram.css"
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"

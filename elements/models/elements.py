@@ -35,6 +35,7 @@ class Element(TenantModel):
             models.Index(fields=["storage_id", "parent", "position", "id"], name="element_by_parent"),
             models.Index(fields=["storage_id", "newest"], name="element_by_newest"),
             models.Index(fields=["storage_id", "published"], name="element_by_published"),
+            models.Index(fields=["storage_id", "creation_id"], name="element_by_creation"),
         ]
 
     def __str__(self) -> str:

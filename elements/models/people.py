@@ -10,8 +10,6 @@ from django.utils.translation import gettext_lazy as _
 from elements.models.elements import Element
 from facets.blueprint.private_content import USER_TYPE
 
-__all__ = ["GROUP_TYPE", "USER_TYPE", "User", "UserGroup"]
-
 GROUP_TYPE = "userGroup"
 
 

@@ -18,6 +18,7 @@ class SearchDocument(TenantModel):
 
     names = models.TextField(help_text="Names in all cultures.")
     texts = models.TextField(help_text="All other texts in all cultures.")
+    drawn = models.TextField(default="", db_default="", help_text="Texts of lanes and flows in all cultures.")
 
     def __str__(self) -> str:
         return str(self.id)

@@ -15,24 +15,25 @@ from elements import derived
 from elements.info import ShownIn, read_drawn
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
-from elements.pages.uses import read_uses
+from elements.pages.uses import uses_address
 from elements.pages.visits import Visit
 from elements.presentation.labels import Badge, Fact, Kind, Named, Text, version_number
 from elements.presentation.stereotypes import KEY, read_stereotypes
 from elements.presentation.trees import tree_view
+from elements.presentation.uses import read_uses
 from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
-from elements.reading import selection as selecting
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
 from elements.reading.former import Former
+from elements.reading.lists import selection as selecting
 from elements.reading.names import ByCulture, read_version_names
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.cycles import OPEN
 from facets.blueprint.definitions import ElementType, Property
 
-CHILDREN_SHOWN = 50
+CHILDREN_SHOWN, USES_SHOWN = 50, 20
 # Contexts that the page shows elsewhere: people beside the dates, and the release history as the table of versions.
 NOT_SHOWN = frozenset({NAME, KEY})
 IN_FACTS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
@@ -48,7 +49,7 @@ class RelatedLinks:
 
 @dataclass(frozen=True, slots=True)
 class VersionLine:
-    """A row of the table of versions; missing dates are empty."""
+    """A row of the table of versions. Dates that do not exist yet are empty."""
 
     number: str
     address: str
@@ -150,7 +151,7 @@ class ElementReaderPage:
         # Children and versions are read separately.
         self.assembler = Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
         self.material = read_material(visit, self.assembler, row, child_page)
-        self.uses = read_uses(visit, row, self.name)
+        self.uses = read_uses(visit, row, self.name, USES_SHOWN)
         self.diagram = diagram_part(visit, row, self._shape_lines(), asked) if self.material.shapes else None
 
     @property
@@ -261,6 +262,11 @@ class ElementReaderPage:
         has_next = len(self.material.children) > CHILDREN_SHOWN
         return ChildPage(self._links(shown), self.child_page, has_next)
 
+    @property
+    def all_uses(self) -> str:
+        """Address of the page with all uses; empty if this page shows them."""
+        return uses_address(self.visit, self.row) if self.uses.has_more else ""
+
     @cached_property
     def places(self) -> list[DiagramPlace]:
         """Current diagrams that show the element; if there are none, past ones."""
@@ -350,7 +356,7 @@ class ElementReaderPage:
             self.visit.address(row),
             self.visit.badge(self.type, row.state),
             self._day(row.valid_from),
-            "" if is_no_end(row.valid_until) else self._day(row.valid_until),
+            _("no end") if is_no_end(row.valid_until) else self._day(row.valid_until),
             self._day(row.released_on),
             row.version == self.row.version,
         )

@@ -14,8 +14,8 @@ from elements.pages.navigation import ReaderTree, TypeEntry, read_tree
 from elements.pages.visits import Visit
 from elements.permalinks import selected_condition
 from elements.presentation.trees import tree_view
-from elements.reading import selection as selecting
-from elements.reading.narrowing import narrowed
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.narrowing import narrowed
 from elements.reading.rows import VersionRow
 from facets.configuration import CompiledFacet
 from repository_site.core.problems import NotFound

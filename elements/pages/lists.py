@@ -15,10 +15,10 @@ from typing import NamedTuple
 from elements.filters.conditions import Condition
 from elements.pages.visits import Visit
 from elements.presentation.labels import Named
-from elements.reading import selection as selecting
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.selection import Selection
 from elements.reading.names import read_version_names
 from elements.reading.rows import VERSION_AND_ELEMENT, Audience, VersionRow
-from elements.reading.selection import Selection
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
 

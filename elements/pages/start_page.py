@@ -16,7 +16,7 @@ from elements.pages.visits import Visit
 from elements.presentation.labels import Named
 from elements.presentation.trees import Branch, Tree, tree_view
 from elements.presentation.values import show_day
-from elements.reading import selection as selecting
+from elements.reading.lists import selection as selecting
 from elements.reading.rows import IDENTITY, Identity
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from elements.page_subscriptions import subscribe_view
 from elements.pages import appearance, permalink_pages, views
+from elements.presentation.page_subscriptions import subscribe_view
 
 app_name = "reader"
 urlpatterns = [

@@ -16,8 +16,6 @@ from django.views.decorators.http import require_safe
 
 from elements.appearance import read_appearance
 from elements.models import Appearance
-from elements.page_requests import reader_of, reader_of_self
-from elements.page_subscriptions import subscribing_of
 from elements.pages.appearance import look_of, menu_of
 from elements.pages.copying import copying_of_element, copying_of_facet
 from elements.pages.diagrams import read_asked
@@ -29,6 +27,8 @@ from elements.pages.start_page import StartPage
 from elements.pages.uses import UsesPage, uses_address
 from elements.pages.visits import Visit, admitted_reader, reader_page, visitor_culture
 from elements.people.subscriptions import can_subscribe
+from elements.presentation.page_requests import reader_of, reader_of_self
+from elements.presentation.page_subscriptions import subscribing_of
 from elements.presentation.values import show_day
 from elements.reading.former import Former, find_former
 from elements.reading.referrers import context_names
@@ -41,9 +41,6 @@ from storage.back_office.sites import works_in_office
 from storage.localisation.culture_names import interface_language, language_tag, writing
 from storage.pages import ReadPage, caller_of, in_scope, page_caller, storage_of
 from storage.tenancy.addresses import public_base
-
-# Larger page numbers are reduced to this one.
-MAX_PAGE = 100_000
 
 
 @require_safe
@@ -202,7 +199,7 @@ def _found(visit: Visit, identity: str) -> tuple[VersionRow | None, Former | Non
 
 
 def _number(text: str) -> int:
-    return min(int(text), MAX_PAGE) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 and int(text) else 1
+    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 10 and int(text) else 1
 
 
 def _with_query(request: HttpRequest, address: str) -> str:

@@ -13,8 +13,8 @@ from django.utils import translation
 from django.views.decorators.http import require_safe
 
 from elements import derived
-from elements.page_requests import reader_of
 from elements.presentation.labels import Labels
+from elements.presentation.page_requests import reader_of
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Identity, VersionRow
 from facets.rendering import segment

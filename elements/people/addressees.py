@@ -9,7 +9,8 @@ from uuid import UUID
 import orjson
 from django.db.models import Q
 
-from elements.users import USER_TYPE, grant_of
+from elements.users import grant_of
+from facets.blueprint.private_content import USER_TYPE
 from repository_site.core.database.statements import fetch
 from storage.extension import UserGrant
 from storage.messages.recipients import STAFF, USER

@@ -13,16 +13,16 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from elements.models import Element, ElementVersion, Reference
-from elements.models.people import GROUP_TYPE, USER_TYPE
-from elements.reading.assembly.addresses import Addresses
+from elements.models.people import GROUP_TYPE
+from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.names import language_culture, read_names
 from elements.reading.rows import VersionRow
-from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
 from elements.writing.stored import lock_elements
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from facets.configuration import CompiledView, Configuration
 from repository_site.core.problems import NotFound, PreconditionFailed, Warned
 from storage.extension import UserDirectory

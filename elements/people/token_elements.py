@@ -10,14 +10,13 @@ from django.utils import timezone
 from elements.naming import NAME, sort_name
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
-from elements.related_contexts import TOKEN_TYPE
-from elements.users import INACTIVE, ROLE_ATTRIBUTES
 from elements.writing import statements
 from elements.writing.authors import Author
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.stored import lock_elements
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, TOKEN_TYPE
 from facets.configuration import Configuration, configuration_of
 from repository_site.core.rest.rendering import to_json
 from storage.localisation.cultures import INVARIANT_CULTURE

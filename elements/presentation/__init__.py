@@ -1,1 +1,1 @@
-"""Presentation shared by the back office and the reader pages: names, values, states, trees, diagrams and search."""
+"""Presentation shared by the back office and the reader pages: names, values, states, trees and diagrams."""

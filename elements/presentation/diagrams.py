@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from elements.diagrams.drawables import DEFAULT_LAYOUT, LayoutKey
 from elements.presentation.labels import Labels
-from elements.reading.pictures import draw_diagram, name_of, read_drawn_shapes
+from elements.reading.diagrams.pictures import draw_diagram, name_of, read_drawn_shapes
 from elements.reading.rows import VersionRow
 
 LONGEST_FILE_NAME = 80

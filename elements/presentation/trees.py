@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from elements.presentation.labels import Labels, Named
-from elements.reading import selection as selecting
-from elements.reading.assembly.addresses import REPORTING
+from elements.reading.assembly.response_addresses import REPORTING
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.selection import Selection
 from elements.reading.rows import IDENTITY, Audience, Identity
-from elements.reading.selection import Selection
 from facets.configuration import CompiledFacet, CompiledView
 from repository_site.core.database.statements import fetch
 

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import Generic, TypeVar
 
-from elements.reading import selection as selecting
-from elements.reading.selection import Milestone, Selection
+from elements.reading.lists import selection as selecting
+from elements.reading.lists.selection import Milestone, Selection
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, ask
 

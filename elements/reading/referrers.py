@@ -1,6 +1,6 @@
 """Elements that refer to an element, context by context, in the order of the diagrams that show them (D417 to D419).
 
-The API and the reader pages both call `read_referrers`.
+The API, the reader pages and the back office call `read_referrers`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import NOT_STORED
 from elements.reading.bounds import most_text
 from elements.reading.names import ByCulture
-from elements.reading.rows import Audience, Identity
-from facets.blueprint.definitions import Property
+from elements.reading.rows import Audience, Identity, VersionRow
+from facets.blueprint.definitions import ElementType, Property
 from facets.configuration import Configuration
 from repository_site.core.database.statements import id_array, look_up, text_array
 
-# References to an element that are read, also those of old versions (D419).
+# References to an element that are read, also those of old versions (D419); as many lanes, and steps in lanes.
 MOST_READ = 5_000
 # Diagrams that are named for a referrer.
 MOST_DIAGRAMS = 10
@@ -34,8 +34,18 @@ DIAGRAMS = """SELECT {columns} FROM elements_shape s
     ORDER BY v.sort_name, o.id, s.position LIMIT {limit}"""
 FIND = """WITH named AS MATERIALIZED (SELECT r.version_id, r.context FROM elements_reference r
         WHERE r.target_id = %s::uuid LIMIT {read}),
-    seen AS MATERIALIZED (SELECT DISTINCT n.context, n.version_id, e.id, e.type_id FROM named n
-        CROSS JOIN LATERAL (SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = n.version_id LIMIT 1) e),
+    lanes AS MATERIALIZED (SELECT l.id, l.version_id FROM elements_lane l WHERE l.element_id = %s::uuid LIMIT {read}),
+    laned AS MATERIALIZED (SELECT s.element_id FROM lanes l
+        CROSS JOIN LATERAL (SELECT o.id FROM elements_element o WHERE o.{pointer} = l.version_id LIMIT 1) o
+        CROSS JOIN LATERAL (SELECT s.element_id FROM elements_shape s WHERE s.lane_id = l.id LIMIT {read}) s
+        LIMIT {read}),
+    seen AS MATERIALIZED (SELECT n.context, n.version_id, e.id, e.type_id FROM named n
+        CROSS JOIN LATERAL (SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = n.version_id LIMIT 1) e
+        UNION SELECT c.context, e.shown, e.id, e.type_id FROM laned n
+        CROSS JOIN LATERAL (SELECT e.id, e.type_id, e.{pointer} AS shown FROM elements_element e
+            WHERE e.id = n.element_id LIMIT 1) e
+        JOIN unnest(%s::uuid[], %s::text[]) AS c(type_id, context) ON c.type_id = e.type_id
+        WHERE e.shown IS NOT NULL),
     shown AS MATERIALIZED (SELECT c.rank, c.is_drawn, n.context, n.version_id, n.id FROM seen n
         JOIN unnest(%s::uuid[], %s::text[], %s::int[], %s::bool[]) AS c(type_id, context, rank, is_drawn)
             ON c.type_id = n.type_id AND c.context = n.context),
@@ -43,7 +53,8 @@ FIND = """WITH named AS MATERIALIZED (SELECT r.version_id, r.context FROM elemen
             (SELECT v.sort_name FROM elements_elementversion v WHERE v.id = n.version_id) END AS sort_name
         FROM shown n LEFT JOIN LATERAL ({diagram}) d ON TRUE WHERE d.owner IS NOT NULL OR NOT n.is_drawn)
     SELECT {count}, u.context, '', count(*) FROM uses u GROUP BY u.context
-    UNION ALL SELECT {read_rows}, '', '', count(*) FROM named
+    UNION ALL SELECT {read_rows}, '', '', greatest((SELECT count(*) FROM named), (SELECT count(*) FROM lanes),
+        (SELECT count(*) FROM laned))
     UNION ALL (SELECT {use}, u.context, u.id::text, row_number() OVER (ORDER BY {order}) FROM uses u
         WHERE u.context = ANY(%s::text[]) ORDER BY {order} LIMIT %s::bigint OFFSET %s::bigint)"""
 ORDER = "u.rank, u.context, u.process, u.owner, u.position, u.sort_name, u.id"
@@ -113,16 +124,27 @@ def referring_contexts(configuration: Configuration) -> list[ContextOfType]:
     return configuration.keep("referring contexts", make)
 
 
+def laning_contexts(configuration: Configuration, type: ElementType) -> dict[str, str]:
+    """Return the context in which a step in the lane of an element refers to it, by the type of the step: the first one
+    that can name elements of this type (D417)."""
+    found: dict[str, str] = {}
+    for each in referring_contexts(configuration):
+        related = each.definition.related
+        if each.is_drawn and related and related.facet == type.facet and type.key in (related.types or (type.key,)):
+            found.setdefault(each.type, each.context)
+    return found
+
+
 def context_names(configuration: Configuration) -> list[str]:
     return list(dict.fromkeys(each.context for each in referring_contexts(configuration)))
 
 
 def read_referrers(
-    reader: Reader, element: str, contexts: Collection[str] = (), *, limit: int, offset: int = 0
+    reader: Reader, of: VersionRow, contexts: Collection[str] = (), *, limit: int, offset: int = 0
 ) -> Referrers:
     """Return the elements that refer to an element in these contexts, or in any. The caller has already checked that
     the reader sees the element. Raise TooHeavy if the names of the page are too long together."""
-    answer = look_up(_find(reader.audience), _parameters(reader, element, contexts, limit, offset))
+    answer = look_up(_find(reader.audience), _parameters(reader, of, contexts, limit, offset))
     counts = {context: number for kind, context, _, number in answer if kind == COUNT}
     read = sum(number for kind, _, _, number in answer if kind == READ)
     found = sorted((number, context, id) for kind, context, id, number in answer if kind == USE)
@@ -164,10 +186,14 @@ def _find(audience: Audience) -> str:
     )
 
 
-def _parameters(reader: Reader, element: str, contexts: Collection[str], limit: int, offset: int) -> list[object]:
+def _parameters(reader: Reader, of: VersionRow, contexts: Collection[str], limit: int, offset: int) -> list[object]:
     known = referring_contexts(reader.nested)
+    laning = laning_contexts(reader.nested, reader.types[of.type])
     return [
-        element,
+        of.element,
+        of.element,
+        id_array(laning),
+        text_array(laning.values()),
         id_array(each.type for each in known),
         text_array(each.context for each in known),
         id_array(str(each.rank) for each in known),

@@ -9,8 +9,8 @@ from elements.reading.assembly.assembler import Assembler, Expansions, Wire, add
 from elements.reading.assembly.links import read_links
 from elements.reading.assembly.projection import RELATED
 from elements.reading.bounds import most_rows
+from elements.reading.lists.selection import these_versions, version_ids
 from elements.reading.rows import Identity, VersionRow
-from elements.reading.selection import these_versions, version_ids
 
 
 class RelatedAssembler(Assembler):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from elements.reading import rows
-from elements.reading.assembly.addresses import REPORTING
 from elements.reading.assembly.assembler import Assembler, Gathered, Part, Reader, Wire, add_part
 from elements.reading.assembly.links import ReferenceLinks, read_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
+from elements.reading.assembly.response_addresses import REPORTING
 from elements.reading.bounds import Slices, TooHeavy, halved, most_rows, most_text
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from elements import derived
-from elements.related_contexts import TOKEN_TYPE, accepts
+from elements.related_contexts import accepts
 from elements.schemas.letter_case import pattern_of
 from elements.schemas.value_schemas import VALUES, Schema
 from elements.writing.deciding.attributes import INVARIANT, STEREOTYPE_LENGTH
@@ -18,6 +18,7 @@ from elements.writing.inputs import FIELDS, SERVER_ATTRIBUTES, SERVER_CONTEXTS, 
 from facets.blueprint.cycles import ValidationRule
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property, Related
+from facets.blueprint.private_content import TOKEN_TYPE
 from facets.blueprint.texts import Texts
 from facets.configuration import Configuration
 from facets.rendering import display_names, other_texts

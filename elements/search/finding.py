@@ -23,7 +23,7 @@ WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
 ELEMENT = """CROSS JOIN LATERAL (
         SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = c.version LIMIT 1) e"""
 DOCUMENT = """CROSS JOIN LATERAL (
-        SELECT d.names, d.texts FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+        SELECT d.names, d.texts, d.drawn FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
 VERSION = """CROSS JOIN LATERAL (
         SELECT v.state, v.sort_name FROM elements_elementversion v WHERE v.id = c.version LIMIT 1) v"""
 # Names first. Two limits instead of an order: a frequent word can have a million rows. Old versions and drafts are left
@@ -32,20 +32,21 @@ FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
             (SELECT p.versions FROM elements_searchposting p WHERE p.word = ANY(%s::text[]) AND p.in_name LIMIT {read})
             UNION ALL (SELECT p.versions FROM elements_searchposting p WHERE p.word = ANY(%s::text[]) AND NOT p.in_name
                 LIMIT {read})) q CROSS JOIN LATERAL unnest(q.versions) AS u(version) LIMIT {read}),
-    candidates AS MATERIALIZED (SELECT DISTINCT t.version, t.id, t.type_id FROM (SELECT c.version, e.id, e.type_id
-            FROM posted c {element} WHERE e.type_id = ANY(%s::uuid[]) LIMIT {candidates}) t),
+    reached AS MATERIALIZED (SELECT c.version, e.id, e.type_id FROM posted c {element}
+        WHERE e.type_id = ANY(%s::uuid[]) LIMIT {candidates}),
+    candidates AS MATERIALIZED (SELECT DISTINCT r.version, r.id, r.type_id FROM reached r),
     seen AS MATERIALIZED (SELECT c.id AS element, c.type_id AS type, c.version, v.state, v.sort_name,
             {rank} AS rank, ({in_names}) AS is_named
         FROM candidates c CROSS JOIN LATERAL (SELECT c.type_id) e {document} {version} WHERE {wanted}{excluded}),
     named AS MATERIALIZED (SELECT s.element FROM seen s WHERE s.is_named
         ORDER BY s.rank DESC, s.sort_name, s.element LIMIT {named}),
-    linked AS MATERIALIZED (SELECT DISTINCT l.version FROM (
-            SELECT r.version_id AS version FROM named n CROSS JOIN LATERAL (SELECT r.version_id
-                FROM elements_reference r WHERE r.target_id = n.element LIMIT {references}) r
-            UNION ALL SELECT s.version_id FROM named n CROSS JOIN LATERAL (SELECT s.version_id
+    links AS MATERIALIZED (SELECT 'r' AS kind, n.element, r.version_id AS version FROM named n CROSS JOIN LATERAL (
+                SELECT r.version_id FROM elements_reference r WHERE r.target_id = n.element LIMIT {references}) r
+            UNION ALL SELECT 's', n.element, s.version_id FROM named n CROSS JOIN LATERAL (SELECT s.version_id
                 FROM elements_shape s WHERE s.element_id = n.element LIMIT {references}) s
-            UNION ALL SELECT p.version_id FROM named n CROSS JOIN LATERAL (SELECT p.version_id
-                FROM elements_lane p WHERE p.element_id = n.element LIMIT {references}) p LIMIT {linked}) l),
+            UNION ALL SELECT 'p', n.element, p.version_id FROM named n CROSS JOIN LATERAL (SELECT p.version_id
+                FROM elements_lane p WHERE p.element_id = n.element LIMIT {references}) p LIMIT {linked}),
+    linked AS MATERIALIZED (SELECT DISTINCT l.version FROM links l),
     hits AS MATERIALIZED (SELECT s.element, s.type, s.version, s.state, s.sort_name, s.rank FROM seen s
         UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
         FROM linked c {element} {document} {version}
@@ -53,7 +54,9 @@ FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
     SELECT 0, h.type::text, h.state, count(*) FROM hits h GROUP BY h.type, h.state
     UNION ALL SELECT 1, '', '', count(*) FROM hits h WHERE {only}
     UNION ALL SELECT 3, '', '', count(*) FROM posted
-    UNION ALL SELECT 4, '', '', count(*) FROM candidates
+    UNION ALL SELECT 4, '', '', count(*) FROM reached
+    UNION ALL SELECT 5, '', '', count(*) FROM links
+    UNION ALL (SELECT 6, '', '', count(*) FROM links l GROUP BY l.kind, l.element ORDER BY 4 DESC LIMIT 1)
     UNION ALL (SELECT 2, h.version::text, '', row_number() OVER (ORDER BY h.rank DESC, h.sort_name, h.element)
         FROM hits h WHERE {only} ORDER BY h.rank DESC, h.sort_name, h.element LIMIT %s OFFSET %s)"""
 
@@ -101,8 +104,9 @@ def find(
     candidates = [expanded.candidates(part) for part in parts]
     if not parts or not all(candidates):
         return NOTHING
-    # If too many words begin with an unfinished word, some of them are missing here.
-    complete = [each for part, each in zip(parts, candidates, strict=True) if not expanded.of(part).is_cut]
+    # If too many words begin with an unfinished word, some of them are missing here. A phrase has other words.
+    pairs = zip(parts, candidates, strict=True)
+    complete = [each for part, each in pairs if part.is_phrase or not expanded.of(part).is_cut]
     rarest = min(complete or candidates, key=lambda sizes: sum(sizes.values()))
     tests = _Tests(expanded, searchable)
     rank, in_names = tests.rank(parts), tests.in_names(parts)
@@ -126,7 +130,8 @@ def find(
             hits.append((number, name))
         else:
             numbers[kind] = number
-    is_complete = bool(complete) and numbers[3] < MOST_READ and numbers[4] < MOST_CANDIDATES
+    is_followed = numbers[5] < MOST_LINKED and numbers.get(6, 0) < MOST_REFERENCES
+    is_complete = bool(complete) and numbers[3] < MOST_READ and numbers[4] < MOST_CANDIDATES and is_followed
     return Found([version for _, version in sorted(hits)], numbers[1], counts, is_complete)
 
 
@@ -135,7 +140,7 @@ SEEN = """SELECT w.word FROM unnest(%s::text[]) AS w(word) CROSS JOIN LATERAL (S
         SELECT u.version FROM (SELECT p.versions FROM elements_searchposting p WHERE p.word = w.word LIMIT {tested}) q
         CROSS JOIN LATERAL unnest(q.versions) AS u(version) LIMIT {tested}) c {element} {document}
     WHERE e.type_id = ANY(%s::uuid[]) AND (d.names LIKE '%% ' || w.word || ' %%'
-        OR d.texts LIKE '%% ' || w.word || ' %%' AND e.type_id <> ALL(%s::uuid[])) LIMIT 1) s"""
+        OR d.texts || d.drawn LIKE '%% ' || w.word || ' %%' AND e.type_id <> ALL(%s::uuid[])) LIMIT 1) s"""
 MOST_TESTED = 200
 
 
@@ -160,8 +165,9 @@ class _Tests:
 
     def _matches(self, part: SearchPart) -> Sql:
         patterns = text_array(self.expanded.patterns(part))
-        sql = "(d.names LIKE ANY(%s::text[]) OR d.texts LIKE ANY(%s::text[]) AND e.type_id <> ALL(%s::uuid[]))"
-        return sql, [patterns, patterns, self.names_only]
+        sql = """(d.names LIKE ANY(%s::text[]) OR d.drawn LIKE ANY(%s::text[])
+            OR d.texts LIKE ANY(%s::text[]) AND e.type_id <> ALL(%s::uuid[]))"""
+        return sql, [patterns, patterns, patterns, self.names_only]
 
     def wanted(self, parts: Sequence[SearchPart]) -> Sql:
         found = [self._matches(part) for part in parts]

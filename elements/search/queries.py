@@ -49,6 +49,8 @@ class SearchText:
 
 def read_text(given: str) -> SearchText:
     """Return the parts of a search text. Raise Unreadable if it is too long or only excludes."""
+    # The database has no NUL, which separates words like any other sign.
+    given = given.replace("\0", " ")
     if len(given) > MAX_LENGTH:
         raise Unreadable(f"q: expected at most {MAX_LENGTH} characters, not {len(given)}.")
     parts = [_part(found, is_last=found.end() == len(given)) for found in PART.finditer(given)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from uuid import uuid4
@@ -29,13 +30,21 @@ FIRST = "00000000-0000-0000-0000-000000000000"
 NEXT_VERSIONS = """SELECT v.id::text FROM elements_elementversion v WHERE v.id > %s::uuid
     ORDER BY v.id LIMIT %s FOR SHARE"""
 REMOVE_DOCUMENTS = "DELETE FROM elements_searchdocument d WHERE d.id = ANY(%s::uuid[])"
-ADD_DOCUMENTS = """INSERT INTO elements_searchdocument (id, names, texts)
-    SELECT v.id, t.names, t.texts FROM elements_elementversion v
-    CROSS JOIN LATERAL elements_search_texts(v.attributes) t WHERE v.id = ANY(%s::uuid[])"""
+# A change of a diagram may have added a missing document meanwhile.
+ADD_DOCUMENTS = """INSERT INTO elements_searchdocument (id, names, texts, drawn)
+    SELECT v.id, t.names, t.texts, coalesce(elements_search_fold(g.lines), '') FROM elements_elementversion v
+    CROSS JOIN LATERAL elements_search_texts(v.attributes) t CROSS JOIN LATERAL (
+        SELECT string_agg(DISTINCT replace(x.text, E'\n', ' '), E' \n ') AS lines FROM (
+            SELECT c.value AS text FROM elements_lane l CROSS JOIN LATERAL jsonb_each_text(l.name) c
+                WHERE l.version_id = v.id
+            UNION ALL SELECT c.value FROM elements_shape s JOIN elements_shapeflow f ON f.shape_id = s.id
+                CROSS JOIN LATERAL jsonb_each_text(f.label) c WHERE s.version_id = v.id) x) g
+    WHERE v.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""
 # Documents of versions that were deleted while the triggers were missing.
 REMOVE_ORPHANS = """DELETE FROM elements_searchdocument d
     WHERE NOT EXISTS (SELECT FROM elements_elementversion v WHERE v.id = d.id)"""
-# No foreign key of the postings keeps the storage from being removed meanwhile.
+# A removal of the storage waits for a portion, and a portion for a removal. Postings have no foreign key that would
+# keep them apart (D426), and that of documents waits only at the end of a portion, which would be a deadlock.
 KEEP_STORAGE = "SELECT FROM storage_storage s WHERE s.id = %s::uuid FOR KEY SHARE"
 NEXT_WORDS = f"""SELECT p.word, sum(p.size) FROM elements_searchposting p WHERE p.word > %s::text
     GROUP BY p.word ORDER BY p.word LIMIT {WORDS_AT_ONCE}"""  # noqa: S608  constants
@@ -47,10 +56,10 @@ TAKE_POSTINGS = """DELETE FROM elements_searchposting p WHERE p.id = ANY(%s::uui
 # Versions that still have a word.
 STILL = """SELECT w.word, d.names LIKE '%% ' || w.word || ' %%', d.id::text
     FROM unnest(%s::text[], %s::uuid[]) AS w(word, version) JOIN elements_searchdocument d ON d.id = w.version
-    WHERE d.names LIKE '%% ' || w.word || ' %%' OR d.texts LIKE '%% ' || w.word || ' %%'"""
+    WHERE d.names LIKE '%% ' || w.word || ' %%' OR d.texts || d.drawn LIKE '%% ' || w.word || ' %%'"""
 SIZES = """SELECT coalesce((SELECT sum(pg_column_size(v.attributes)) FROM elements_elementversion v), 0)::bigint,
-    coalesce((SELECT sum(pg_column_size(d.names) + pg_column_size(d.texts) + 60) FROM elements_searchdocument d), 0)
-        ::bigint,
+    coalesce((SELECT sum(pg_column_size(d.names) + pg_column_size(d.texts) + pg_column_size(d.drawn) + 60)
+        FROM elements_searchdocument d), 0)::bigint,
     coalesce((SELECT sum(pg_column_size(p.versions) + 160) FROM elements_searchposting p), 0)::bigint,
     coalesce((SELECT sum(200) FROM elements_searchword x), 0)::bigint"""
 COLUMNS = ("id", "word", "in_name", "size", "versions")
@@ -67,7 +76,7 @@ class IndexSize:
 def rebuild_search(storage: Storage) -> Iterator[int]:
     """Rebuild the index, and yield the number of versions or words of each portion.
 
-    A portion that meets a deadlock with a change is repeated.
+    A portion that meets a deadlock with a change is repeated. Raise StorageGone if the storage is removed meanwhile.
     """
     with tenant_scope(storage):
         _run(REMOVE_ORPHANS)
@@ -94,8 +103,15 @@ def _run(sql: str, parameters: Sequence[str] = ()) -> None:
         cursor.execute(sql, parameters)
 
 
-def _rewrite_documents(storage: Storage, after: str) -> tuple[str | None, int]:
+@contextmanager
+def _portion(storage: Storage) -> Iterator[None]:
     with tenant_scope(storage):
+        _run(KEEP_STORAGE, [str(storage.id)])
+        yield
+
+
+def _rewrite_documents(storage: Storage, after: str) -> tuple[str | None, int]:
+    with _portion(storage):
         versions = [row[0] for row in fetch(NEXT_VERSIONS, [after, VERSIONS_AT_ONCE])]
         if not versions:
             return None, 0
@@ -112,8 +128,7 @@ def _next_words(storage: Storage, after: str) -> list[str]:
 def _merge_postings(storage: Storage, words: Sequence[str], after: str) -> str | None:
     """Replace the committed rows of some words after a row, and return the last one if there are more. Only a word that
     is very frequent has more. Rows that other transactions are adding stay as they are."""
-    with tenant_scope(storage):
-        _run(KEEP_STORAGE, [str(storage.id)])
+    with _portion(storage):
         rows = fetch(NEXT_ROWS, [text_array(words), after, POSTED_AT_ONCE + 1])
         taken = _few(rows)
         pairs = {(word, version) for word, versions in fetch(TAKE_POSTINGS, [id_array(taken)]) for version in versions}

@@ -16,7 +16,7 @@ from elements.reading.rows import Audience, VersionRow
 from elements.search.excerpts import Excerpt, best_excerpt
 from elements.search.expanding import Expanded, expand
 from elements.search.finding import ALL, Found, HitFilter, find, seen_words
-from elements.search.identities import versions_with_id
+from elements.search.ids import versions_with_id
 from elements.search.queries import read_text
 from elements.search.spelling import similar_text
 from elements.search.visibility import Searchable, searchable

@@ -20,7 +20,8 @@ Seen = Callable[[Collection[str]], Collection[str]]
 
 
 def similar_text(expanded: Expanded, seen: Seen) -> str | None:
-    """Return the text with each unknown word replaced by the most similar one; None if one has none.
+    """Return the text with each unknown word replaced by the most similar one; None if one has none. It excludes the
+    same words.
 
     The words of a storage include those of drafts and of private content. Here they are as unknown as words that nobody
     has written: otherwise a missing suggestion would tell that there are any (D389).
@@ -35,7 +36,12 @@ def similar_text(expanded: Expanded, seen: Seen) -> str | None:
     known = seen({each for found in near.values() for each in found})
     replaced = {word: next((each for each in near[word] if each in known), None) for word in unknown}
     chosen = [replaced.get(word, word) for word in words]
-    return None if None in chosen else " ".join(map(str, chosen))
+    excluded = [_exclusion(each.words) for each in expanded.text.parts if each.is_excluded]
+    return None if None in chosen else " ".join([*map(str, chosen), *excluded])
+
+
+def _exclusion(words: Sequence[str]) -> str:
+    return f'-"{" ".join(words)}"' if len(words) > 1 else f"-{words[0]}"
 
 
 def _near(word: str) -> list[str]:

@@ -8,7 +8,7 @@ from elements.naming import NAME
 from elements.reading.bounds import most_text
 from elements.reading.names import ByCulture
 from elements.reading.rows import IDENTITY, Audience, Identity
-from elements.search.queries import SearchText
+from elements.search.queries import SearchPart, SearchText
 from elements.search.visibility import Searchable
 from repository_site.core.database.statements import fetch, id_array
 
@@ -33,7 +33,7 @@ SUGGEST = f"""WITH words AS MATERIALIZED (SELECT x.word FROM elements_searchword
     shown AS MATERIALIZED (SELECT c.version, strpos(d.names, %s::text) > 0 AS is_first
         FROM near c CROSS JOIN LATERAL (SELECT d.names FROM elements_searchdocument d
             WHERE d.id = c.version LIMIT 1) d
-        WHERE d.names LIKE ALL(%s::text[]))
+        WHERE d.names LIKE ALL(%s::text[]) AND NOT d.names LIKE ANY(%s::text[]))
     SELECT {IDENTITY}, CASE WHEN octet_length((v.attributes -> '{NAME}')::text) <= %s::int
         THEN v.attributes -> '{NAME}' END FROM shown c
     CROSS JOIN LATERAL (SELECT e.id, e.creation_id, e.type_id FROM elements_element e
@@ -44,15 +44,20 @@ SUGGEST = f"""WITH words AS MATERIALIZED (SELECT x.word FROM elements_searchword
 
 
 def suggest(text: SearchText, audience: Audience, searchable: Searchable) -> list[tuple[Identity, ByCulture]]:
-    """Return elements with a name that has all the words; the last one may be unfinished. Very long names are left
-    out."""
+    """Return elements with a name that has all the words and no excluded one; the last word may be unfinished. Very
+    long names are left out."""
     if not text.words:
         return []
     *whole, last = text.wanted
-    patterns = [*(f"% {' '.join(each.words)} %" for each in whole), f"% {' '.join(last.words)}%"]
+    patterns = [*map(_pattern, whole), f"% {' '.join(last.words)}%"]
+    excluded = [_pattern(each) for each in text.parts if each.is_excluded]
     types, (_, beginning) = id_array(searchable.types), text.names
     rows = fetch(
         SUGGEST.format(pointer=audience.pointer),
-        [last.words[-1], text.typed.casefold(), types, types, beginning, patterns, most_text(MOST) // MOST],
+        [last.words[-1], text.typed.casefold(), types, types, beginning, patterns, excluded, most_text(MOST) // MOST],
     )
     return [(Identity(*row[:6]), orjson.loads(row[6] or "{}")) for row in rows]
+
+
+def _pattern(part: SearchPart) -> str:
+    return f"% {' '.join(part.words)} %"

@@ -9,16 +9,16 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from elements.bpmn.parsing import called_ids, process_ids
-from elements.diagrams.bounds import ShapeBounds, plain_points
+from elements.bpmn.document.parsing import called_ids, process_ids
+from elements.diagrams.geometry import ShapeBounds, plain_points
 from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow
 from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
 from elements.transfer.lines import CALLERS, TransferLine
 from facets.configuration import Configuration
-from repository_site.core.progress import with_progress
 from repository_site.core.rest.rendering import to_json
+from repository_site.core.terminal.progress import with_progress
 from storage.tenancy.bulk import copy_row, copy_rows, copy_text
 
 BATCH_LINES = 1_000

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 
-from elements.diagrams.bounds import NotDrawable, Point, ShapeBounds, read_bounds, read_points
-from elements.limits import FLOWS, LANES, SHAPES
-from elements.reading.drawings import DrawnFlow, DrawnLane, DrawnShape, Texts
+from elements.diagrams.geometry import NotDrawable, Point, ShapeBounds, read_bounds, read_points
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnLane, DrawnShape, Texts
+from elements.sizes.limits import FLOWS, LANES, SHAPES
 from elements.values.texts import text_problems
 from elements.writing.deciding.diagram_structure import structure_problems
 

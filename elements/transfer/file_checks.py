@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from elements.limits import DEPTH
-from elements.related_contexts import TOKEN_TYPE, accepts
+from elements.related_contexts import accepts
+from elements.sizes.limits import DEPTH
 from elements.transfer.diagram_lines import TransferReference
 from elements.transfer.lines import TransferLine
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType, Related
+from facets.blueprint.private_content import TOKEN_TYPE
 
 # Places of references in diagrams; no context has such a name.
 CONTENT = ""

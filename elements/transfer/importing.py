@@ -28,7 +28,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.progress import with_progress
 from storage.models import EventType, Storage
 from storage.quotas import begin_quota
 from storage.tenancy.migration_operations import constraint_name

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from elements.limits import line_problems
+from elements.sizes.limits import line_problems
 from elements.transfer.diagram_lines import DiagramReader, Report, TransferDiagram, TransferReference, read_guid, short
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
 from facets.blueprint.cycles import Category

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from elements.contrast import channels, contrast
+
 COLOR = re.compile(r"#[0-9a-f]{6}")
 BLACK, WHITE = "#000000", "#ffffff"
 # The smallest contrast of text that WCAG allows (1.4.3).
@@ -23,11 +25,6 @@ class Accent:
     ground: str
 
 
-def contrast(one: str, other: str) -> float:
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def text_on(color: str) -> str:
     """Return white or black. One of them is readable on every colour."""
     return WHITE if contrast(color, WHITE) >= contrast(color, BLACK) else BLACK
@@ -44,15 +41,5 @@ def accent_on(color: str, grounds: tuple[str, str]) -> Accent:
 
 def mixed(color: str, other: str, part: float) -> str:
     """Return a colour with a `part` of the other one."""
-    pairs = zip(_channels(color), _channels(other), strict=True)
+    pairs = zip(channels(color), channels(other), strict=True)
     return "#" + "".join(f"{round(one * (1 - part) + two * part):02x}" for one, two in pairs)
-
-
-def _channels(color: str) -> list[int]:
-    return [int(color[place : place + 2], 16) for place in (1, 3, 5)]
-
-
-def _luminance(color: str) -> float:
-    shares = [each / 255 for each in _channels(color)]
-    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in shares)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from elements.limits import VALUE
+from elements.sizes.limits import VALUE
 from repository_site.core.rest.rendering import to_json
 from repository_site.core.wording import listed, printable
 

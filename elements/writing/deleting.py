@@ -11,9 +11,10 @@ from elements.locks import CHANGEABLE
 from elements.permissions import Permission, permissions
 from elements.reading.bounds import most_written_rows
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
-from elements.writing import diagram_statements, statements
+from elements.writing import statements
 from elements.writing.deciding.rights import Rights, lock_refusal
-from elements.writing.drawing import erase_shape
+from elements.writing.diagrams import diagram_statements
+from elements.writing.diagrams.drawing import erase_shape
 from elements.writing.findings import Findings, Refusal, conflict, no_element
 from elements.writing.history import deletion_entry, record
 from elements.writing.obstacles import find_obstacles

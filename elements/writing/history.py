@@ -14,7 +14,7 @@ from elements.writing.authors import Author
 from elements.writing.events import ElementEvent, event_statements
 from elements.writing.statements import execute_together
 from repository_site.core.database.prepared import Statement
-from repository_site.core.database.statements import as_arrays
+from repository_site.core.database.statements import as_arrays, id_array
 from repository_site.core.rest.rendering import to_json
 from storage.models import EventType
 
@@ -56,7 +56,8 @@ def record(
     events: Sequence[ElementEvent] | None = None,
 ) -> None:
     """Write the entries in one statement, in one trip with `changes` that precede them, and with their events. A change
-    gets a later time than those before it even if the clock was set back (D156).
+    gets a later time than those before it even if the clock was set back (D156). The object of later times is made
+    once, as for events.
 
     `events` replaces the events that follow from the entries.
     """
@@ -64,10 +65,12 @@ def record(
         sql = """INSERT INTO elements_elementchange (id, element_id, version_id, action, before, after, changed_on,
                 caller_id, caller_label, request_id)
             SELECT n.id, n.element, n.version, n.action, n.before, n.after,
-                coalesce((SELECT max(c.changed_on) + interval '1 microsecond' FROM elements_elementchange c
-                    WHERE c.element_id = n.element AND c.changed_on > t.now), t.now), %s::uuid, %s::text, %s::text
-            FROM (SELECT %s::timestamptz AS now) t, unnest(
-                %s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
+                coalesce(((SELECT jsonb_object_agg(c.element_id, c.changed_on ORDER BY c.changed_on)
+                    FROM elements_elementchange c
+                    WHERE c.element_id = ANY(%s::uuid[]) AND c.changed_on > %s::timestamptz)
+                    ->> n.element::text)::timestamptz + interval '1 microsecond', %s::timestamptz),
+                %s::uuid, %s::text, %s::text
+            FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::jsonb[], %s::jsonb[])
                 AS n (id, element, version, action, before, after)"""
         # Ascending ids keep the order of several changes to one element at the same time.
         ids = sorted(uuid4() for _ in entries)
@@ -75,7 +78,8 @@ def record(
             (own, each.element, each.version, each.action.value, _json(each.before), _json(each.after))
             for own, each in zip(ids, entries, strict=True)
         ]
-        given = [author.element, author.label, author.request_id, author.now, *as_arrays(rows)]
+        elements = id_array({each.element for each in entries})
+        given = [elements, author.now, author.now, author.element, author.label, author.request_id, *as_arrays(rows)]
         happened = [event for each in entries for event in events_of(each)] if events is None else events
         execute_together([*changes, (sql, given), *event_statements(author, happened)])
         # Deleting is the way out of a full storage.

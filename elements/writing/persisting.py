@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from elements.limits import CHILDREN
 from elements.naming import sort_name
+from elements.sizes.limits import CHILDREN
 from elements.writing import statements
 from elements.writing.deciding.making import first_state
 from elements.writing.findings import Findings, invalid

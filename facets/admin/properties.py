@@ -31,7 +31,7 @@ from facets.admin.shared_properties import copy_definition, types_alike
 from facets.configuration import Configuration
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row, Rows
-from facets.template_format.nodes import MAX_INTEGER
+from facets.template_format.document_nodes import MAX_INTEGER
 from storage.back_office import storage_office
 
 

@@ -12,7 +12,7 @@ from facets.admin.drafting.row_forms import ConfigurationForm
 from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.blueprint.data_types import DataType
 from facets.rows.drafts import Draft
-from facets.template_format.nodes import MAX_INTEGER
+from facets.template_format.document_nodes import MAX_INTEGER
 
 ATTRIBUTE, RELATED = "attribute", "related"
 DATA_TYPE_NAMES = {

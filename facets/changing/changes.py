@@ -26,7 +26,7 @@ from facets.template_format.reading import read_template
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
 from storage.events.recording import record_configuration
 from storage.localisation.cultures import CultureSet
-from storage.models import Storage
+from storage.models import Storage, StorageRevision
 from storage.tenancy.scope import tenant_scope
 
 Edit = Callable[[Draft], None]
@@ -129,11 +129,12 @@ def _changed_places(differences: Sequence[BlueprintDifference]) -> list[str]:
 def _changing(storage: Storage) -> Iterator[None]:
     """Lock the configuration, so content that is in use stays the same between check and write.
 
-    Transactions that write elements hold the same lock; a long import can make a change time out.
+    Transactions that write elements hold a shared lock of the same row; a long import can make a change time out. The
+    row of the storage itself is on every node of a cluster, so its lock would need all of them (D261).
     """
     with tenant_scope(storage):
         try:
-            there = Storage.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists()
+            there = StorageRevision.objects.select_for_update(no_key=True).filter(pk=storage.pk).exists()
         except OperationalError as problem:
             if isinstance(problem.__cause__, QueryCanceled):
                 raise Busy(_("The storage is being written to. Try again in a moment."), retry_after=5) from problem

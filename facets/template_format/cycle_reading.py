@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from facets.blueprint.cycles import OPEN, Category, ReleaseCycle, Severity, State, Transition, ValidationRule
 from facets.blueprint.derived_properties import DERIVED_ATTRIBUTES, DERIVED_CONTEXTS
-from facets.template_format.nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
+from facets.template_format.document_nodes import BAD_KEY, KEY, UNKNOWN_STATE, UNKNOWN_TRANSITION, Node
 
 # Clients set the other three, although they are columns of a version.
 DERIVED = (DERIVED_ATTRIBUTES.keys() | DERIVED_CONTEXTS) - {"validFrom", "validUntil", "stereotype"}

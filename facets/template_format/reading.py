@@ -14,9 +14,9 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.derived_properties import derived_problems
 from facets.blueprint.private_content import TOKENS_FACET
-from facets.template_format import nodes
+from facets.template_format import document_nodes as nodes
 from facets.template_format.cycle_reading import check_assignees, read_cycle, read_rule
-from facets.template_format.nodes import Node
+from facets.template_format.document_nodes import Node
 from repository_site.core.problems import Invalid
 
 SECTIONS = (

@@ -11,7 +11,7 @@ from facets.blueprint.cycles import ReleaseCycle, State, ValidationRule
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.private_content import TOKENS_FACET
 from facets.blueprint.texts import texts_by_culture
-from facets.template_format.nodes import MAX_INTEGER
+from facets.template_format.document_nodes import MAX_INTEGER
 from storage.localisation.cultures import CultureSet
 
 

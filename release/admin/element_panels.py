@@ -26,14 +26,14 @@ from elements.admin.detail import office_context
 from elements.admin.filters import ElementFilter, Elements
 from elements.admin.linking import linked_texts, titled_text
 from elements.admin.panels import ElementPage, Panel, find_page
-from elements.page_requests import writer_of
+from elements.presentation.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.blueprint.cycles import EVER_PUBLISHED, Category, Transition
 from facets.configuration import CompiledCycle
 from release.admin.lifecycle_log_rows import log_rows
-from release.admin.task_rows import open_tasks_of, task_rows
-from release.admin.task_texts import assignee_name, due_text, why_stuck
+from release.admin.tasks.task_rows import open_tasks_of, task_rows
+from release.admin.tasks.task_texts import assignee_name, due_text, why_stuck
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import choose_source, create_version
 from release.models import LifecycleEntry, Task
@@ -72,6 +72,10 @@ class ElementTaskFilter(ElementFilter):
         return elements.none()
 
 
+# Looks of a button; one step of a page is highlighted.
+PRIMARY, DEFAULT = "primary", "default"
+
+
 @dataclass(frozen=True, slots=True)
 class OfferedTransition:
     """A transition that the caller can apply now. One that makes a request, or that nothing undoes, asks first."""
@@ -98,12 +102,18 @@ def offers_of(page: ElementPage) -> list[OfferedTransition]:
 
 
 def usual_step(cycle: CompiledCycle, offered: Sequence[Transition], state: str) -> Transition | None:
-    """Return the most likely next step: what accepting a task applies, else the first step to review."""
+    """Return the most likely next step, which never ends the version: what accepting a task applies, else the first
+    step to review, else the only one."""
     waiting = cycle.waiting.get(state)
     if waiting is not None:
         return next((each for each in offered if each.key == waiting.accept), None)
-    into_review = (each for each in offered if cycle.categories[each.target] is Category.REVIEW)
-    return next(into_review, offered[0] if len(offered) == 1 else None)
+    going_on = [each for each in offered if not _ends(cycle, each)]
+    into_review = (each for each in going_on if cycle.categories[each.target] is Category.REVIEW)
+    return next(into_review, going_on[0] if len(going_on) == 1 else None)
+
+
+def _ends(cycle: CompiledCycle, transition: Transition) -> bool:
+    return transition.ends_version or cycle.categories[transition.target] is Category.RETIRED
 
 
 def is_final(cycle: CompiledCycle, transition: Transition) -> bool:
@@ -116,7 +126,7 @@ def _offer(page: ElementPage, cycle: CompiledCycle, transition: Transition, *, i
         transition.key,
         page.labels.transition(transition),
         page.labels.state(page.type, transition.target),
-        "primary" if is_usual else "default",
+        PRIMARY if is_usual else DEFAULT,
         bool(transition.task) or is_final(cycle, transition),
     )
 
@@ -139,10 +149,13 @@ def release_card(page: ElementPage) -> Fragment | None:
         return None
     tasks = list(Task.objects.filter(version_id=UUID(page.row.version), state=Task.State.OPEN))
     rows = task_rows(page.request, tasks) if tasks else []
+    offers = offers_of(page)
     context = {
         "page": page,
-        "offers": offers_of(page),
+        "offers": offers,
         "can_create_version": can_create_version(page),
+        # For a version that readers see, the next step is a new version.
+        "version_look": DEFAULT if any(each.look == PRIMARY for each in offers) else PRIMARY,
         "tasks": [
             {"row": each, "assignee": assignee_name(each), "due": due_text(each), "why": why_stuck(each)}
             for each in rows

@@ -21,8 +21,8 @@ from unfold.views import ChangeList
 from elements.admin.labels import element_address, labels_of
 from elements.admin.lists import UncountedList
 from release.admin.lifecycle_log_rows import STEP_TEXTS, LogRow, log_rows
-from release.admin.task_cells import cell, link, quiet
-from release.admin.task_filters import Choices
+from release.admin.tasks.task_cells import cell, link, quiet
+from release.admin.tasks.task_filters import Choices
 from release.models import LifecycleEntry
 from release.releases import Entries, last_mondays, recent, releases, within_week
 from repository_site.core.problems import NotFound

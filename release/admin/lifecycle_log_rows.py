@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.linking import titled_text
 from elements.presentation.labels import Named, key_words
-from release.admin.task_rows import Directory, PersonLink, transition_text
+from release.admin.tasks.task_rows import Directory, PersonLink, transition_text
 from release.models import LifecycleEntry
 
 Step = LifecycleEntry.Step

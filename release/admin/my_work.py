@@ -22,10 +22,10 @@ from elements.permissions import Permission, granted_to
 from elements.presentation.labels import Named
 from facets.blueprint.cycles import OPEN, Category
 from release.admin.subscribed_changes import subscribed_changes
-from release.admin.task_cells import cells_of
-from release.admin.task_effects import effect_text, is_final
-from release.admin.task_rows import TaskRow, task_rows
-from release.admin.task_texts import assignee_name, due_text
+from release.admin.tasks.task_cells import cells_of
+from release.admin.tasks.task_effects import effect_text, is_final
+from release.admin.tasks.task_rows import TaskRow, task_rows
+from release.admin.tasks.task_texts import assignee_name, due_text
 from release.models import Task
 from release.steps.log import MAX_COMMENT
 from release.tasks.approvers import groups_of

@@ -107,8 +107,8 @@ class TaskViewSet(ElementWritingViewSet):
         If several approvals are needed, the last one applies the transition. Warnings of validation rules refuse it as
         in applyTransition.
 
-        Requires the permission ApproveElement. Only the assignee can accept an assigned task, and requesters cannot
-        accept their own requests. Administrators can do both.
+        Requires the permission ApproveElement. Only the assignee or a deputy can accept an assigned task, and
+        requesters cannot accept their own requests. Administrators can do both.
         """
         writer = self.settled_writer(request)
         require_lifecycle(self.caller)

@@ -11,12 +11,14 @@ from zoneinfo import ZoneInfo
 import orjson
 from django.utils import timezone
 
+from elements.models import Appearance
+from elements.models.appearance import ONLY
 from elements.people.subscriptions import subscribe
-from elements.reading.assembly.addresses import detail_view_of
 from elements.reading.assembly.attributes import read_exactly
+from elements.reading.assembly.response_addresses import detail_view_of
 from elements.reading.rows import VersionRow, read_versions
 from elements.transfer.importing import ImportResult, import_elements
-from elements.users import USER_TYPE, grant_of
+from elements.users import grant_of
 from elements.writing import statements
 from elements.writing.authors import changes_at
 from elements.writing.findings import Findings
@@ -24,6 +26,7 @@ from elements.writing.inputs import ElementInput
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer, settled_writer
 from facets.blueprint.cycles import Category
+from facets.blueprint.private_content import USER_TYPE
 from facets.configuration import settled_configuration
 from release.demo.past import log_past
 from release.demo.story import Act, Do, story
@@ -43,6 +46,13 @@ from storage.tenancy.scope import tenant_scope
 BEFORE_STORY = timedelta(days=75)
 BEGIN_OF_WORK, WORKING_HOURS = time(8), timedelta(hours=9)
 ENGLISH, GERMAN = "1033", "1031"
+INTROS = {
+    ENGLISH: "The process house of the bicycle maker Musterrad, to look around in.",
+    GERMAN: "Das Prozesshaus des Fahrradherstellers Musterrad, zum Umsehen.",
+}
+# Facets in the order in which readers look for them, and those that only administrators need.
+MENU = ["processes", "roles", "organization", "knowledge", "it"]
+HIDDEN = ["cultures", "stereotypes"]
 DECISIONS = {Do.ACCEPT: accept_task, Do.REJECT: reject_task, Do.REMIND: remind_task}
 
 
@@ -52,6 +62,7 @@ def fill_demo(storage: Storage, path: str) -> ImportResult:
     with changes_at(now - BEFORE_STORY):
         result = import_elements(storage, path)
     with tenant_scope(storage):
+        Appearance.objects.create(id=ONLY, intros=INTROS, menu=MENU, hidden=HIDDEN, changed_on=now - BEFORE_STORY)
         teller = StoryTeller(storage, now)
         teller.begin()
         for act in story():

@@ -12,10 +12,11 @@ from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import most_written_rows
-from elements.reading.drawings import DrawnShape, StoredDiagram, read_diagram
+from elements.reading.diagrams.drawings import DrawnShape, StoredDiagram, read_diagram
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
-from elements.writing import diagram_statements, statements
+from elements.writing import statements
 from elements.writing.deciding.making import AUTHOR, has_author
+from elements.writing.diagrams import diagram_statements
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import OPEN, Category

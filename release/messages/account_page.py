@@ -17,12 +17,18 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from elements.page_requests import reader_of
 from elements.pages.visits import Visit
 from elements.presentation.labels import Named
+from elements.presentation.page_requests import reader_of
 from elements.reading.names import language_culture
 from elements.reading.rows import read_identities
-from release.messages.addresses import VALID_HOURS, ask_to_confirm, confirm_address, is_address_link, remove_address
+from release.messages.mail_addresses import (
+    VALID_HOURS,
+    ask_to_confirm,
+    confirm_address,
+    is_address_link,
+    remove_address,
+)
 from release.messages.mails import is_mail_address
 from repository_site.core.problems import Forbidden, TooManyRequests, Unauthenticated
 from storage.api.throttling import throttle_caller

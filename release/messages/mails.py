@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from elements.people.addressees import Addressee, read_addressees
 from release.messages.deciders import find_open_tasks
-from release.messages.links import ACCOUNT_PAGE, MESSAGES_PAGE, storage_link, unsubscribe_path
+from release.messages.mail_links import ACCOUNT_PAGE, MESSAGES_PAGE, storage_link, unsubscribe_path
 from release.messages.texts import MessageText, read_texts
 from storage.localisation.culture_names import interface_language
 from storage.messages.recipients import mail_time

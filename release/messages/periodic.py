@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.utils import timezone
 
-from release.messages.addresses import mail_address_link, tell_old_address
 from release.messages.gathering import gather_messages, log_of_scope, tell_of_due_tasks, tell_of_endings
+from release.messages.mail_addresses import mail_address_link, tell_old_address
 from release.messages.sending import forget_old_messages, has_due_mails, make_mails, send_mails
 from storage.jobs import job, periodic_job
 from storage.jobs.every_storage import in_every_storage

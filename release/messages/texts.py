@@ -18,7 +18,7 @@ from elements.reading.names import ElementNames, chosen_name, language_culture, 
 from elements.reading.rows import Audience, Identity, read_identities
 from facets.clearance import Clearance, visible_to
 from facets.configuration import configuration_of
-from release.messages.links import TASK_PAGE
+from release.messages.mail_links import TASK_PAGE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
 from storage.models import Message, MessageKind, Storage

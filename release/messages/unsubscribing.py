@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from release.messages.links import read_unsubscribe_link
+from release.messages.mail_links import read_unsubscribe_link
 from repository_site.core.problems import NotFound
 from storage.api.throttling import throttle_address
 from storage.messages.recipients import set_times

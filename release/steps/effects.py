@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing import diagram_statements, statements
+from elements.writing import statements
 from elements.writing.authors import Author
+from elements.writing.diagrams import diagram_statements
 from elements.writing.events import event_statements
 from elements.writing.statements import execute_together
 from facets.blueprint.cycles import Category, Transition

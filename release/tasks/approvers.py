@@ -10,7 +10,8 @@ from uuid import UUID
 import orjson
 
 from elements.permissions import ROLE_PERMISSIONS, Permission
-from elements.users import USER_TYPE, grant_of
+from elements.users import grant_of
+from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from repository_site.core.database.statements import fetch
 from storage.access.callers import Caller

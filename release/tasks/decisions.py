@@ -11,9 +11,9 @@ from django.utils.translation import gettext_noop
 
 from elements.permissions import Permission
 from elements.reading.rows import read_versions
-from elements.users import USER_TYPE
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category, State, Transition
+from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from release.steps.days import start_of_day
 from release.steps.effects import LifecycleChange, as_retired, close_tasks, take_transition, with_state, write_steps

@@ -24,7 +24,7 @@ MESSAGES = {
     "405": "PUT is not allowed at this address; use GET, HEAD, POST.",
     "406": "Accept: this operation responds with application/json only.",
     "408": "The request body arrives more slowly than 8192 bytes a second. Send it faster.",
-    "409": "elements[0]: name cannot be changed in the state released; make a new version",
+    "409": "elements[0]: name cannot be changed in the state released; create a new version",
     "412": "The element has changed since it was read; read it again.",
     "413": "1001 elements are too many for one request. Split it into requests of at most 1000.",
     "415": "The request body must have the Content-Type application/json.",

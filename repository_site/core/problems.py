@@ -40,7 +40,7 @@ class Conflict(Problem):
 
 
 class Gone(Problem):
-    """The place in a feed from which the client wants to continue is not known any more; `next` is the oldest one."""
+    """The place in a feed from which the client wants to continue is no longer known; `next` is the oldest one."""
 
     def __init__(self, message: str, next: str) -> None:
         super().__init__(message)

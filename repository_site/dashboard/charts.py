@@ -11,7 +11,7 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels
-from elements.counting import ElementCounts
+from elements.sizes.counting import ElementCounts
 from facets.blueprint.cycles import Category
 from facets.state_categories import CATEGORY_COLORS, CATEGORY_NAMES
 from release.releases import Week, total

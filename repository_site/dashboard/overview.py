@@ -18,13 +18,13 @@ from django.utils.translation import gettext as _
 
 from elements.admin.comparison.record import ACTIONS
 from elements.admin.labels import OfficeLabels, element_address, labels_of
-from elements.counting import ElementCounts, count_elements
 from elements.models import ElementChange
 from elements.permissions import Permission, role_permissions
 from elements.reading.latest import LatestChange, read_latest_changes
+from elements.sizes.counting import ElementCounts, count_elements
 from facets.blueprint.cycles import Category
-from release.admin.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, task_rows
-from release.admin.task_texts import due_text, why_stuck
+from release.admin.tasks.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, task_rows
+from release.admin.tasks.task_texts import due_text, why_stuck
 from release.models import Task
 from release.releases import Week, count_releases, total
 from repository_site.dashboard.charts import facet_chart, week_chart

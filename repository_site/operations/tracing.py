@@ -93,7 +93,7 @@ class TracingMiddleware(Middleware):
 
 
 def _note_trip(kind: str, statements: Sequence[str], started: float, problem: BaseException | None) -> None:
-    """Record a span for a trip to the database, with statements but without values. Only inside of requests."""
+    """Record a span for a trip to the database, with statements but without values. Only inside requests."""
     if _tracer is None or not statements or not trace.get_current_span().is_recording():
         return
     now = time.time_ns()

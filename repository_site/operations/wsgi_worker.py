@@ -128,7 +128,7 @@ class Gateway:
     def _work(
         self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]]
     ) -> Coroutine[Any, Any, None] | None:
-        """Respond, and count the request until this thread is done. A client that waits for changes is no work."""
+        """Respond, and count the request until this thread is done. A client that waits for changes does not count."""
         if b"wait=" in scope["query_string"]:
             return self._respond(scope, protocol, after, is_work=False)
         self.balance.begin()

@@ -108,7 +108,7 @@ def queue_numbers(state: QueueState) -> list[tuple[str, str]]:
     minutes, seconds = divmod(round(state.oldest), 60)
     return [
         (_("Waiting"), number(state.waiting)),
-        (_("Waiting for their time"), number(state.delayed)),
+        (_("Not due yet"), number(state.delayed)),
         (_("Running"), number(state.running)),
         (_("Failed"), number(state.failed)),
         (_("Oldest wait"), f"{minutes}:{seconds:02}"),

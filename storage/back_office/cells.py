@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
-from django.contrib.humanize.templatetags.humanize import naturaltime
+from babel.dates import format_timedelta
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
-from django.utils import formats, timezone
+from django.utils import formats, timezone, translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -61,8 +61,9 @@ def ago(instant: datetime | None, never: str = NOTHING) -> SafeString:
         return format_html("{}", never)
     now = timezone.now()
     is_now = (now - instant).total_seconds() < SOON
-    # naturaltime reads the clock itself and accepts no other current time.
-    text = _("just now") if is_now else naturaltime(datetime.now(UTC) - (now - instant))
+    # Django's naturaltime writes "1 Tage her".
+    locale = translation.to_locale(translation.get_language() or "en")
+    text = _("just now") if is_now else format_timedelta(instant - now, add_direction=True, locale=locale)
     return format_html(
         '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>', instant.isoformat(), moment(instant), text
     )

@@ -18,6 +18,7 @@ from django.utils import timezone
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.revocations import end_revoked
 from storage.access.tokens import mirror
+from storage.backup.account_labels import labels_here, relabelled
 from storage.backup.contents import (
     CONTENTS,
     TOKEN_MOMENTS,
@@ -27,7 +28,6 @@ from storage.backup.contents import (
     kept_models,
     newest,
 )
-from storage.backup.labels import labels_here, relabelled
 from storage.events.numbering import begin_epoch
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
@@ -52,7 +52,7 @@ from storage.provisioning.sizes import measure_storage
 from storage.quotas import quota_of
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.bulk import copy_blocks
-from storage.tenancy.references import check_references
+from storage.tenancy.dangling_references import check_references
 from storage.tenancy.scope import ModelProgress, tenant_scope
 from storage.webhooks.changing import settle_restored_webhooks
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from repository_site.core.database.routing import with_storage
 from repository_site.core.database.statements import engine
 from repository_site.core.problems import Invalid
+from storage.backup.account_labels import read_accounts
 from storage.backup.contents import (
     CONTENTS,
     STORAGE_SETTINGS,
@@ -24,7 +25,6 @@ from storage.backup.contents import (
     columns_of,
     kept_models,
 )
-from storage.backup.labels import read_accounts
 from storage.models import Storage, TenantModel
 from storage.tenancy.scope import ModelProgress, tenant_scope
 

@@ -47,14 +47,20 @@ def number_events(storage: Storage) -> int:
         return last
 
 
-def forget_old_events(storage: Storage) -> int:
-    """Delete events that are older than the retention time of the storage, and return their number."""
-    before = timezone.now() - timedelta(days=storage.event_days)
+def number_all_events(storage: Storage) -> int:
+    """Number all events that are committed now, and return the last number. This ends although somebody writes all the
+    time: a transaction with room for more has seen all of them."""
     last, numbered = 0, BATCH
-    # Not until nothing is left: somebody may write all the time.
     while numbered >= BATCH:
         found = number_events(storage)
         last, numbered = found, found - last
+    return last
+
+
+def forget_old_events(storage: Storage) -> int:
+    """Delete events that are older than the retention time of the storage, and return their number."""
+    before = timezone.now() - timedelta(days=storage.event_days)
+    number_all_events(storage)
     deleted = 0
     while batch := _forget_batch(storage, before):
         deleted += batch

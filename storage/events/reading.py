@@ -70,7 +70,7 @@ EVERYTHING = EventFilter()
 
 
 class CursorGone(Exception):
-    """The events after a cursor are not known any more; `oldest` is the first cursor that is valid."""
+    """The events after a cursor were deleted; `oldest` is the first cursor that is valid."""
 
     def __init__(self, oldest: Cursor) -> None:
         super().__init__(str(oldest))
@@ -81,6 +81,8 @@ class CursorGone(Exception):
 class EventPage:
     events: Sequence[NumberedEvent]
     next: Cursor
+    is_end: bool
+    """Whether no numbered event follows."""
 
 
 class EventBatch(NamedTuple):
@@ -105,11 +107,12 @@ def read_page(after: Cursor | None, limit: int, only: EventFilter = EVERYTHING) 
         raise CursorGone(Cursor(epoch, oldest - 1, _mark(oldest - 1)))
     end = min(start.number + LOOKED_AT, last)
     if end == start.number:
-        return EventPage([], start)
+        return EventPage([], start, is_end=True)
     found, is_full = _select(only, start.number, end, limit)
     if is_full:
-        return EventPage(found, Cursor(epoch, found[-1].number, mark_of(found[-1].id)))
-    return EventPage(found, Cursor(epoch, end, _mark(end)))
+        next = Cursor(epoch, found[-1].number, mark_of(found[-1].id))
+        return EventPage(found, next, is_end=next.number == last)
+    return EventPage(found, Cursor(epoch, end, _mark(end)), is_end=end == last)
 
 
 def _is_known(cursor: Cursor, epoch: int, last: int, oldest: int) -> bool:

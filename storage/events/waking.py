@@ -29,7 +29,14 @@ LAST_TRY = 2.0
 # PostgreSQL takes less than 8,000 bytes; more storages than this in 50 ms are announced one notification later.
 MOST_STORAGES = 200
 # Seconds and milliseconds after which an unreachable server counts as lost. The system would wait for many minutes.
-PATIENCE = {"connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "tcp_user_timeout": 15_000}
+# Nothing is prepared: without DATABASE_LISTEN_URL, a pooler may be in between (D231).
+OPTIONS: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "tcp_user_timeout": 15_000,
+    "prepare_threshold": None,
+}
 log = structlog.get_logger("events")
 
 
@@ -92,12 +99,6 @@ def watching(storage: str | None = None) -> Iterator[Watcher]:
             _watchers.discard(watcher)
 
 
-def wait_for_events(storage: str | None, seconds: float) -> set[str]:
-    """Return the storages with new events, of all or of one; none if the time is over."""
-    with watching(storage) as watcher:
-        return watcher.wait(seconds)
-
-
 def is_stopping() -> bool:
     return _stopping.is_set()
 
@@ -146,7 +147,7 @@ def notifications_arrive(seconds: float) -> bool:
     Raise psycopg.Error if no connection is possible. The channel is of no use to others.
     """
     channel, text = f"{CHANNEL}_check", secrets.token_hex(8)
-    with _connect() as listener, psycopg.connect(**PATIENCE | _own_address(), autocommit=True) as sender:
+    with _connect() as listener, psycopg.connect(**OPTIONS | _own_address(), autocommit=True) as sender:
         listener.execute(f"LISTEN {channel}")
         sender.execute("SELECT pg_notify(%s, %s)", [channel, text])
         return any(each.payload == text for each in listener.notifies(timeout=seconds, stop_after=1))
@@ -158,7 +159,7 @@ def _connect() -> psycopg.Connection[Any]:
         run_anywhere()
         settings.EMBEDDED_POSTGRES.ensure_running()
     options = settings.LISTEN_ADDRESS or _own_address()
-    return psycopg.connect(**PATIENCE | options, autocommit=True)
+    return psycopg.connect(**OPTIONS | options, autocommit=True)
 
 
 def _own_address() -> dict[str, Any]:

@@ -33,6 +33,7 @@ from procrastinate.worker import Worker
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.pool import enable_pool
+from repository_site.core.database.statements import engine
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 from storage.jobs.declaring import AnyJob, PeriodicJob
 from storage.jobs.enqueueing import MAIL, MAIL_PLACES, NETWORK, NETWORK_PLACES, QUEUE
@@ -66,6 +67,8 @@ SPARE_THREADS = 2
 # Raised while the database restarts or refuses to commit, also for deadlocks and timeouts.
 UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout, EmbeddedPostgresError)
 DATABASE_RETRY = 5.0
+# The same if a node of a cluster stays away: the queue is on another one, and the repair may take hours.
+NODE_RETRY = 60.0
 # Seconds until a job that this release does not know is offered again.
 UNKNOWN_RETRY = 60.0
 # A job that was interrupted this often has probably ended the process itself.
@@ -221,8 +224,11 @@ class _Retry(BaseRetryStrategy):
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         seconds = self.delay_after(job.attempts)
-        if seconds is None and isinstance(exception, UNAVAILABLE) and job.attempts < MOST_INTERRUPTIONS:
-            seconds = DATABASE_RETRY
+        if seconds is None and isinstance(exception, UNAVAILABLE):
+            if job.attempts < MOST_INTERRUPTIONS:
+                seconds = DATABASE_RETRY
+            elif engine().is_distributed:
+                seconds = NODE_RETRY
         return None if seconds is None else RetryDecision(retry_at=utcnow() + timedelta(seconds=seconds))
 
 
@@ -249,7 +255,7 @@ class QueueConnector(PsycopgConnector):
 
 
 class RepositoryWorker(Worker):
-    """Returns jobs of dead workers, also its own, and ends rather than going on in an unknown state.
+    """Returns jobs of dead workers, including its own, and ends rather than going on in an unknown state.
 
     Each queue has its places. procrastinate takes jobs of `queues` only, which are those with a free place (D367).
     """
@@ -356,8 +362,3 @@ class RepositoryWorker(Worker):
         self.has_left_jobs = True
         names = sorted({context.job.task_name for context in self._running_jobs.values()})
         log.warning("running jobs returned to the queue", jobs=names)
-
-
-def connections_needed(concurrency: int) -> int:
-    """Return the largest number of database connections of a worker."""
-    return concurrency + NETWORK_CONNECTIONS + QUEUE_CONNECTIONS + 3

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from storage.events.recording import announce_after_commit
 from storage.messages.recipients import STAFF, mail_time, need_recipients, user_key
-from storage.models import MailTime, Message, MessageKind, StorageMembership
+from storage.models import MailTime, Message, MessageKind, Recipient, StorageMembership
 from storage.tenancy.scope import tenant_scope
 
 BATCH = 1000
@@ -37,20 +37,23 @@ def add_messages(new: Sequence[NewMessage]) -> None:
         return
     recipients = need_recipients({each.key for each in new})
     now = timezone.now()
-    rows = [
-        Message(
-            recipient=recipients[each.key],
-            kind=each.kind,
-            cause=each.cause,
-            made_on=each.time or now,
-            element_id=each.element,
-            version_id=each.version,
-            data=each.data,
-            mail_time=mail_time(recipients[each.key], each.kind) if settings.MAIL_SERVER else MailTime.NEVER,
-        )
-        for each in new
-    ]
-    Message.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    # Rows of one batch at a time: an import below an element with a thousand subscribers is a million messages.
+    for start in range(0, len(new), BATCH):
+        rows = [_row(each, recipients[each.key], now) for each in new[start : start + BATCH]]
+        Message.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _row(new: NewMessage, recipient: Recipient, now: datetime) -> Message:
+    return Message(
+        recipient=recipient,
+        kind=new.kind,
+        cause=new.cause,
+        made_on=new.time or now,
+        element_id=new.element,
+        version_id=new.version,
+        data=new.data,
+        mail_time=mail_time(recipient, new.kind) if settings.MAIL_SERVER else MailTime.NEVER,
+    )
 
 
 def tell_of_membership(membership: StorageMembership) -> None:

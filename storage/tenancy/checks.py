@@ -157,7 +157,7 @@ def _role_problems(cursor: Any) -> Iterator[CheckMessage]:
     if superuser or bypass:
         yield Error(
             f"The database role {name} is {'superuser' if superuser else 'BYPASSRLS'}: row-level security would not"
-            " hold and one tenant could see another.",
+            " apply, and one tenant could see another.",
             hint=f'Use a role of its own, or ALTER ROLE "{name}" NOSUPERUSER NOBYPASSRLS.',
             id="storage.E010",
         )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from django.db import connection
 
 from repository_site.core.database.statements import look_up
-from repository_site.core.problems import NotFound
+from repository_site.core.problems import Invalid, NotFound
 from repository_site.core.wording import similar_hint
 from storage.models import ApiToken, Storage, StorageCollection
 from storage.tenancy.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
@@ -72,6 +72,15 @@ def storage_at(collection_key: str, storage_key: str) -> Storage:
     if storage is None:
         raise _unknown(f"There is no storage {collection_key}/{storage_key}.", collection_key, storage_key)
     return storage
+
+
+def storages_at(collection_key: str | None, storage_key: str | None) -> list[Storage]:
+    """Return the storage at an address, or all storages without one, for commands."""
+    if collection_key is None:
+        return list(Storage.objects.select_related("collection"))
+    if storage_key is None:
+        raise Invalid("Give both collection and storage, such as acme handbook, or neither.")
+    return [storage_at(collection_key, storage_key)]
 
 
 def _unknown(text: str, collection_key: str, storage_key: str) -> NotFound:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from repository_site.core.database.statements import engine
+from repository_site.core.database.statements import engine, fetch
 from repository_site.core.problems import Conflict
 from storage.tenancy.migration_operations import (
     FIRST_DISTRIBUTED,
@@ -60,24 +60,24 @@ def distributed_tables() -> list[str]:
 
 
 def has_citus() -> bool:
-    return bool(_rows("SELECT FROM pg_extension WHERE extname = 'citus'"))
+    return bool(fetch("SELECT FROM pg_extension WHERE extname = 'citus'"))
 
 
 def is_empty() -> bool:
     """Return whether there is no storage yet."""
-    return not _rows("SELECT FROM storage_storage LIMIT 1")
+    return not fetch("SELECT FROM storage_storage LIMIT 1")
 
 
 def plan(shards: int | None = None) -> list[str]:
     """Return the statements that distribute what is not distributed yet; none if everything is."""
     if not has_citus():
         raise Conflict(NO_CITUS)
-    if _rows(_HAS_PLACE) == [(False,)]:
+    if fetch(_HAS_PLACE) == [(False,)]:
         raise Conflict(NO_PLACE)
-    known = {name for (name,) in _rows(_KNOWN)}
+    known = {name for (name,) in fetch(_KNOWN)}
     copied = [table for table in COPIED if table not in known]
     distributed = [table for table in distributed_tables() if table not in known]
-    functions = [f"SELECT create_distributed_function('{name}')" for (name,) in _rows(_OWN_FUNCTIONS)]
+    functions = [f"SELECT create_distributed_function('{name}')" for (name,) in fetch(_OWN_FUNCTIONS)]
     if not copied and not distributed:
         return functions
     keys, triggers = _foreign_keys([*copied, *distributed]), _triggers(distributed)
@@ -117,7 +117,7 @@ def _foreign_keys(tables: Sequence[str]) -> list[tuple[str, str, str]]:
     sql = """SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid) FROM pg_constraint
         WHERE contype = 'f' AND (conrelid::regclass::text = ANY(%s) OR confrelid::regclass::text = ANY(%s))
         ORDER BY 1, 2"""
-    return [(table.strip('"'), name, text) for table, name, text in _rows(sql, [[*tables], [*tables]])]
+    return [(table.strip('"'), name, text) for table, name, text in fetch(sql, [[*tables], [*tables]])]
 
 
 def _triggers(tables: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -128,7 +128,7 @@ def _triggers(tables: Sequence[str]) -> list[tuple[str, str, str]]:
     """
     sql = """SELECT tgrelid::regclass::text, tgname::text, pg_get_triggerdef(oid) FROM pg_trigger
         WHERE NOT tgisinternal AND tgrelid::regclass::text = ANY(%s) ORDER BY 1, 2"""
-    return [(table.strip('"'), name, text) for table, name, text in _rows(sql, [[*tables]])]
+    return [(table.strip('"'), name, text) for table, name, text in fetch(sql, [[*tables]])]
 
 
 def _without_policy(tables: Iterable[str]) -> Iterator[str]:
@@ -149,12 +149,6 @@ def _with_policy(tables: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
-
-
 def after_migrating(**options: Any) -> None:
     """Distribute a new installation, and tables that a migration has added. Existing content waits for the operator."""
     if not has_citus() or {*COPIED, *distributed_tables()} - {*connection.introspection.table_names()}:
@@ -171,16 +165,16 @@ def node_problems() -> Iterator[str]:
     A migration may still have to create a table.
     """
     tables = distributed_tables()
-    for (table,) in _rows(_NOT_DISTRIBUTED, [tables, FIRST_DISTRIBUTED]):
+    for (table,) in fetch(_NOT_DISTRIBUTED, [tables, FIRST_DISTRIBUTED]):
         yield f"{table}: not distributed by storage_id together with {FIRST_DISTRIBUTED}. Run: manage.py distribute"
-    for (table,) in _rows(_NOT_COPIED, [[*COPIED]]):
+    for (table,) in fetch(_NOT_COPIED, [[*COPIED]]):
         yield f"{table}: not copied to every node. Run: manage.py distribute"
-    for (name,) in _rows(_OWN_FUNCTIONS):
+    for (name,) in fetch(_OWN_FUNCTIONS):
         yield f"{name}: not on every node. Run: manage.py distribute"
     isolated = [table for table in tables if table not in BESIDE_TENANTS]
     names = {"tables": tables, "isolated": isolated, "policy": [POLICY], "expression": [SHARD_EXPRESSION]}
     quoted = {name: ", ".join("'" + each.replace("'", "''") + "'" for each in texts) for name, texts in names.items()}
-    for node, is_answered, answer in _rows(_ON_ALL_NODES, [_ON_NODE.format(**quoted)]):
+    for node, is_answered, answer in fetch(_ON_ALL_NODES, [_ON_NODE.format(**quoted)]):
         if not is_answered:
             yield f"Node {node} does not answer: {answer}"
         elif answer:
@@ -190,7 +184,7 @@ def node_problems() -> Iterator[str]:
 def operating_problems() -> Iterator[tuple[str, str]]:
     """Yield what operators of a cluster should know, and what to do: nodes to which no shard of a used storage can move
     (D263), and prepared transactions that nobody ends, whose locks stay (D307)."""
-    nodes = _rows(_ON_ALL_NODES, [_OPERATED])
+    nodes = fetch(_ON_ALL_NODES, [_OPERATED])
     for node, is_answered, answer in nodes:
         if is_answered and "moves" in answer and len(nodes) > 1:
             yield f"shards of storages that are written cannot move to {node}", MOVES_ADVICE

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Invalid, NotFound, placed
-from storage.events.numbering import number_events
+from storage.events.numbering import number_all_events
 from storage.events.recording import record_configuration
 from storage.models import Storage, Webhook, WebhookAttempt, WebhookDelivery
 from storage.options import DEFAULT_OVERLAP
@@ -53,7 +53,7 @@ def create_webhook(storage: Storage, by: str, given: Mapping[str, Any]) -> Issue
     webhook = Webhook(**columns, secret=sealed(secret), created_on=now, created_by=by, changed_on=now, changed_by=by)
     _note(storage, webhook, "created")
     # After the event of its own creation: the receiver does not have the secret yet.
-    webhook.position = _last_number(storage)
+    webhook.position = number_all_events(storage)
     # Counted now, because numbering that event has locked the log of the storage: other requests that add a webhook
     # wait until this transaction ends, and then count this one as well.
     if Webhook.objects.count() >= MOST_WEBHOOKS:
@@ -163,10 +163,3 @@ def _note(storage: Storage, webhook: Webhook, what: str) -> None:
     # Without its address, which often contains a key of the receiver.
     log.info(f"webhook {what}", webhook=str(webhook.pk))
     record_configuration(storage, [f"webhooks.{webhook.pk}"])
-
-
-def _last_number(storage: Storage) -> int:
-    last = -1
-    while (found := number_events(storage)) != last:
-        last = found
-    return last

@@ -16,14 +16,14 @@ from repository_site.core.rest.rendering import to_json
 from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, WebhookDelivery
 from storage.webhooks.changing import find_webhook
 from storage.webhooks.delivering import deliver
-from storage.webhooks.order import mark_first_again
+from storage.webhooks.message_order import mark_first_again
 
 TEST = "webhook.test"
 
 
 def deliveries_of(webhook: Webhook, state: str = "") -> QuerySet[WebhookDelivery]:
-    """Return the messages for a webhook, newest first."""
-    found = WebhookDelivery.objects.filter(webhook=webhook)
+    """Return the messages for a webhook, newest first, without their texts: a page of them could be very large."""
+    found = WebhookDelivery.objects.filter(webhook=webhook).defer("message")
     return found.filter(state=state) if state else found
 
 

@@ -27,7 +27,7 @@ from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, Webh
 from storage.tenancy.scope import tenant_scope
 from storage.webhooks.credentials import active_secrets, sent_headers
 from storage.webhooks.disabling import GONE, UNREADABLE, disable_webhook
-from storage.webhooks.order import mark_first
+from storage.webhooks.message_order import mark_first
 from storage.webhooks.signing import message_id, signed_headers
 
 MINUTE, HOUR = 60.0, 3600.0

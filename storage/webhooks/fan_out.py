@@ -15,15 +15,17 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
+from repository_site.core.database.statements import fetch
 from repository_site.core.rest.rendering import to_json
 from storage.events.reading import NumberedEvent, cloud_event, read_events
 from storage.extension import storage_extensions
-from storage.jobs.declaring import job
+from storage.jobs.declaring import job, periodic_job
+from storage.jobs.enqueueing import add_missing, retry_failed
 from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.tenancy.scope import tenant_scope
 from storage.webhooks.counting import count_webhooks
 from storage.webhooks.delivering import delay_after, deliver
-from storage.webhooks.order import mark_first, mark_subjects_left
+from storage.webhooks.message_order import mark_first, mark_subjects_left
 
 log = structlog.get_logger("webhooks")
 # Events that one transaction turns into messages, and transactions of one job. An element can have 256 KB.
@@ -36,6 +38,10 @@ MOST_WAITING = 10_000
 POLL = (45.0, 60.0)
 # Characters of an error that are kept.
 LONGEST_ERROR = 500
+_FAILED = "SELECT id FROM procrastinate_jobs WHERE task_name = %s AND status = 'failed'"
+_WITHOUT_JOB = """SELECT c.storage_id::text FROM storage_webhookcount c
+    WHERE c.webhooks > c.disabled_webhooks AND NOT EXISTS (
+        SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = %s || c.storage_id)"""
 
 
 class RenderedElements(NamedTuple):
@@ -67,6 +73,17 @@ def fan_out(storage: Storage) -> None:
         if not any(has_more):
             return
     fan_out.enqueue(storage)
+
+
+@periodic_job("webhooks.revive", cron="*/10 * * * *")
+def revive() -> None:
+    """Give storages with enabled webhooks the job that always waits, if it has failed or somebody has deleted it.
+
+    It fails after two attempts, or 25 while the database is unavailable (D335). Nothing else would add it again.
+    """
+    retry_failed([row[0] for row in fetch(_FAILED, [fan_out.name])])
+    lost = [row[0] for row in fetch(_WITHOUT_JOB, [fan_out.lock_of("")])]
+    add_missing(fan_out.new_after_events(each) for each in lost)
 
 
 def _waiting_messages() -> Counter[UUID]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from elements.bpmn.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.parsing import MAX_PARTS, MAX_PREFIXES, parse_stored, process_ids
-from elements.bpmn.reading import MAX_NODES, DocumentReading, read
-from elements.bpmn.vocabulary import DI, OWN
-from elements.bpmn.writing import ExportedProcess, write
+from elements.bpmn.document.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.parsing import MAX_PARTS, MAX_PREFIXES, parse_stored, process_ids
+from elements.bpmn.document.reading import MAX_NODES, DocumentReading, read
+from elements.bpmn.document.vocabulary import DI, OWN
+from elements.bpmn.generating.writing import ExportedProcess, write
 from repository_site.core.problems import Problem
 from tests.attack.growth import Place
 from tests.elements.bpmn.documents import definitions

@@ -114,6 +114,25 @@ class Visitor:
         texts = [f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}" for each in found]
         assert not found, "\n".join([self.page.url, *texts])
 
+    def check_every_look(self) -> None:
+        """Check the page wide and light, narrow and dark, and in a full run in both other looks as well. A narrow page
+        does not scroll sideways."""
+        for size, is_dark in ((WIDE, False), (NARROW, True), *(((WIDE, True), (NARROW, False)) if IS_FULL else ())):
+            self.page.set_viewport_size(size)
+            self._darken(is_dark)
+            self.check_accessibility()
+            widths = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert widths[0] <= widths[1], f"{self.page.url} is {widths[0]} pixels wide on a screen of {widths[1]}."
+        self.page.set_viewport_size(WIDE)
+        self._darken(False)
+
+    def _darken(self, is_dark: bool) -> None:
+        self.page.emulate_media(color_scheme="dark" if is_dark else "light")
+        # The theme of the back office asks for the scheme only while a page loads.
+        self.page.evaluate(
+            "isDark => document.querySelector('html[x-data]')?.classList.toggle('dark', isDark)", is_dark
+        )
+
     def _note_failure(self, request: Request) -> None:
         """Leaving a page while it loads aborts its requests, and other sites that the demo links do not exist; neither
         is a fault."""
@@ -166,7 +185,7 @@ def visit(browser: Browser, site: Server, people: dict[str, BrowserContext]) -> 
 
 
 def wait_until(page: Page, condition: str) -> None:
-    """Wait for a condition; the policy of pages forbids the evaluation inside of `wait_for_function`."""
+    """Wait for a condition; the policy of pages forbids the evaluation inside `wait_for_function`."""
     deadline = time.monotonic() + 60
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, condition

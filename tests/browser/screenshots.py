@@ -11,9 +11,9 @@ from typing import Any
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from repository_site.core.environment import PROJECT_DIR
+from tests.browser.artist import Artist, draw_order
 from tests.browser.conftest import CHROMIUM, DEMO, FLAGS, NARROW, Visitor, prepared_site
 from tests.browser.stuck_task import stuck_request
-from tests.browser.test_steps import Artist, draw_order
 from tests.server_process import DataFolders, Server
 
 IMAGES = PROJECT_DIR / "docs/images"

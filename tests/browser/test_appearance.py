@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import DEMO, NARROW, NewVisitor
-from tests.elements.test_appearance import png
+from tests.elements.picture_files import png
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 PAGE = f"{DEMO}/admin/appearance/"

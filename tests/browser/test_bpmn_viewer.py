@@ -9,9 +9,9 @@ import pytest
 from lxml import etree
 from playwright.sync_api import Browser, Page
 
-from elements.bpmn.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.vocabulary import bpmn
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.vocabulary import bpmn
+from elements.bpmn.generating.writing import write
 from tests.browser.conftest import DEMO, WIDE
 from tests.elements.bpmn.conftest import RELEASED
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, SUBJECT

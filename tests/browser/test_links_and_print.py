@@ -61,6 +61,14 @@ def test_a_printed_page_has_a_header_on_every_sheet(visit: NewVisitor, tmp_path:
     assert (tmp_path / "page.pdf").stat().st_size > 10_000
 
 
+def test_the_process_map_is_printed_without_backgrounds(visit: NewVisitor) -> None:
+    reader = visit()
+    reader.open(f"{DEMO}/1033/")
+    reader.page.emulate_media(media="print")
+    look = "each => [getComputedStyle(each).color, getComputedStyle(each).backgroundColor]"
+    assert reader.page.locator(".steps a").first.evaluate(look) == ["rgb(0, 0, 0)", "rgba(0, 0, 0, 0)"]
+
+
 def test_an_unknown_address_leads_on(visit: NewVisitor) -> None:
     reader = visit()
     reader.expected.add(404)

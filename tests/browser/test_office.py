@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.artist import Artist
 from tests.browser.conftest import DEMO, NARROW, WIDE, NewVisitor, Visitor
 from tests.browser.keyboard import check_focus, is_focused, press, skip_to_content, tab_to
-from tests.browser.test_steps import Artist
-from tests.browser.test_work import call, state_of, submit
+from tests.browser.submitting import call, state_of, submit
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 OFFICE = f"{DEMO}/admin"
@@ -119,6 +119,18 @@ def test_a_list_keeps_its_filters_and_position(visit: NewVisitor) -> None:
     page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Elements").click()
     page.wait_for_load_state("networkidle")
     assert (page.url, page.evaluate("scrollY")) == (f"{rita.base}{ELEMENTS}", 0)
+
+
+def test_a_deletion_leads_back_to_the_filtered_list(visit: NewVisitor, token: str) -> None:
+    artist = Artist(visit("rita"), token)
+    page = artist.page
+    artist.visitor.open(f"{ELEMENTS}?facet=processes")
+    address = page.url
+    artist.visitor.open(f"{ELEMENTS}{artist.process}/delete/")
+    with page.expect_navigation():
+        page.locator("#content").get_by_role("button", name="Delete").click()
+    assert page.url == address
+    expect(page.get_by_text("was deleted.")).to_be_visible()
 
 
 def test_the_tree_keeps_its_open_branches(visit: NewVisitor) -> None:

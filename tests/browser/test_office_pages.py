@@ -1,5 +1,5 @@
-"""One page of each kind, found by following links: axe-core finds nothing, the title of the window says where one is,
-and no icon is part of a name."""
+"""One page of each kind, found by following links: axe-core finds nothing, wide and narrow, light and dark, the title of
+the window says where one is, and no icon is part of a name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.artist import Artist
 from tests.browser.conftest import DEMO, NewVisitor, Visitor
-from tests.browser.test_steps import Artist
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
@@ -50,7 +50,7 @@ def walk(visitor: Visitor, inside: str, *starts: str) -> dict[str, str]:
         if at in titles:
             continue
         titles[at] = visitor.page.title()
-        visitor.check_accessibility()
+        visitor.check_every_look()
         assert visitor.page.evaluate(ICONS) == [], address
         found = visitor.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         waiting += [href.removeprefix(visitor.base) for href in found if href.startswith(visitor.base)]

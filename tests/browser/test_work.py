@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
 from tests.browser.conftest import DEMO, NARROW, WIDE, NewVisitor, Visitor
 from tests.browser.keyboard import press, tab_to
-from tests.browser.stuck_task import API
+from tests.browser.submitting import state_of, submit
 from tests.browser.world import RECEIVER
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
@@ -32,31 +31,6 @@ def check_looks(visitor: Visitor) -> None:
     if wide is not None:
         page.set_viewport_size(wide)
     assert width <= NARROW["width"], page.url
-
-
-def call(visitor: Visitor, token: str, method: str, path: str, body: Any = None) -> Any:
-    headers = {"Authorization": f"Bearer {token}"}
-    response = visitor.page.request.fetch(f"{visitor.base}{API}{path}", method=method, headers=headers, data=body)
-    assert response.ok, response.text()
-    return response.json()
-
-
-def submit(visitor: Visitor, token: str, transition: str) -> tuple[str, str]:
-    """Make a process that waits for a task of every approver; return its id and name."""
-    processes = "/facets/processes/views/detail/elements"
-    parent = call(visitor, token, "GET", f"{processes}?$filter=type -eq 'subCategory'&$page=1&$pageSize=1")
-    name = f"Work {transition}"
-    new: dict[str, Any] = {"type": "mainProcess", "attributes": {"name": {"1031": name, "1033": name}}}
-    new |= {"rootPath": [{"id": parent["elements"][0]["id"]}]}
-    element = call(visitor, token, "POST", processes, {"elements": [new]})["elements"][0]["id"]
-    call(visitor, token, "POST", f"/release/{element}/transitions/{transition}?ignoreWarnings=true")
-    return element, name
-
-
-def state_of(visitor: Visitor, token: str, element: str) -> str:
-    found = call(visitor, token, "GET", f"/facets/processes/views/detail/elements/{element}")
-    state: str = found["elements"][0]["state"]
-    return state
 
 
 def test_tasks_are_accepted_by_keyboard(visit: NewVisitor, token: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from typing import Any
 
 import pytest
@@ -11,8 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from elements.appearance import AppearanceInput, change_appearance, read_appearance, style_digest, style_of
+from elements.contrast import contrast
 from elements.models import Appearance
-from elements.values.colors import COLOR, DARK, LIGHT, READABLE, accent_on, contrast, text_on
+from elements.values.colors import COLOR, DARK, LIGHT, READABLE, accent_on, text_on
 from elements.values.pictures import JPEG, PNG, WEBP, PictureFile, read_picture_file
 from facets.configuration import configuration_of
 from repository_site.core.policies import NAME
@@ -21,22 +20,12 @@ from storage.models import AnonymousAccess, Event, Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text
+from tests.elements.picture_files import png
 from tests.elements.reader_page import found_in, read_page
 
 pytestmark = pytest.mark.django_db
 ROOT = "/acme/handbook"
 PAGE = "appearance/"
-
-
-def png(width: int = 3, height: int = 2) -> bytes:
-    """Return a valid PNG file."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    lines = zlib.compress(b"".join(b"\0" + b"\x80" * width for _ in range(height)))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", lines) + chunk(b"IEND", b"")
 
 
 def file(content: bytes, name: str = "logo.png") -> SimpleUploadedFile:

@@ -13,7 +13,7 @@ from elements.api.writing_viewset import ElementWritingViewSet
 from elements.models import ElementChange
 from elements.reading import rows
 from elements.reading.bounds import TooHeavy, halved
-from elements.reading.streams import Stream
+from elements.reading.lists.streams import Stream
 from release.schedule.lifecycle_jobs import run_lifecycle
 from repository_site.core.fairness.gate import Ticket
 from storage.models import Storage

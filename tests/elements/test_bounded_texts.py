@@ -12,8 +12,8 @@ from django.http import QueryDict
 from elements.api.query import SELECT, Names, QueryParameters
 from elements.diagrams.drawables import LayoutKey
 from elements.presentation.labels import LONGEST_LINK, Text
-from elements.reading.drawings import DrawnShape
-from elements.reading.pictures import DrawnShapes, draw_diagram
+from elements.reading.diagrams.drawings import DrawnShape
+from elements.reading.diagrams.pictures import DrawnShapes, draw_diagram
 from elements.values.checking import value_problem
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
@@ -81,7 +81,7 @@ def test_an_element_with_many_shapes_is_read_once(monkeypatch: pytest.MonkeyPatc
         parsed.append(text)
         return {}
 
-    monkeypatch.setattr("elements.reading.pictures.orjson", SimpleNamespace(loads=loads))
+    monkeypatch.setattr("elements.reading.diagrams.pictures.orjson", SimpleNamespace(loads=loads))
     configuration = SimpleNamespace(cultures=CultureSet((1033,), 1033, (1033,)), types={})
     type = SimpleNamespace(key="task", display_names=(), color="#007ACC", has_diagram=False, insertables=())
     reader: Any = SimpleNamespace(types={"t": type}, configuration=configuration)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 
 from elements.api import reading_viewset
-from elements.reading.streams import Stream
+from elements.reading.lists.streams import Stream
 from repository_site.core.fairness import admission
 from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.presence import Presence

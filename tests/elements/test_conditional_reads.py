@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django import Settings as ChangedSettings
 
 from elements.api import entity_tags, reading_viewset
-from elements.reading.streams import Stream
+from elements.reading.lists.streams import Stream
 from facets.blueprint.definitions import ElementType
 from facets.changing.changes import rewrite_configuration
 from repository_site.api_document.document import openapi_document

@@ -14,7 +14,7 @@ from django.db import NotSupportedError, connection
 from django.test import Client
 
 from elements.api import reading_viewset
-from elements.reading import selection
+from elements.reading.lists import selection
 from elements.transfer.importing import import_elements
 from facets import configuration
 from facets.changing.changes import change_configuration

@@ -13,11 +13,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from elements.api import diagram_viewset
+from elements.api.diagrams import diagram_viewset
 from elements.diagrams.drawables import LayoutKey
 from elements.diagrams.svg import STYLE_SHEET
 from elements.models import ElementVersion, Shape, ShapeFlow
-from elements.reading import pictures
+from elements.reading.diagrams import pictures
 from repository_site.api_document.document import openapi_document
 from storage.models import Storage
 from storage.options import Role

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elements.diagrams.bounds import ShapeBounds
-from elements.diagrams.composition import Composition, LaneCell, PlacedFigure, compose
 from elements.diagrams.drawables import (
     DrawableFlow,
     DrawableLane,
@@ -19,10 +17,12 @@ from elements.diagrams.drawables import (
     FigureKind,
     ShapeNotes,
 )
+from elements.diagrams.fixed_texts import ENGLISH
+from elements.diagrams.flow.composition import Composition, LaneCell, PlacedFigure, compose
+from elements.diagrams.flow.nesting import TOP, nest
+from elements.diagrams.geometry import ShapeBounds
 from elements.diagrams.graphic import compose_as_drawn
 from elements.diagrams.layered.layout import Direction
-from elements.diagrams.nesting import TOP, nest
-from elements.diagrams.words import ENGLISH
 from tests.scale import scaled
 
 Rectangle = tuple[int, int, int, int]

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from elements.diagrams.bounds import ShapeBounds
-from elements.diagrams.colors import DARK, contrast, line_color, text_on, tint
+from elements.contrast import contrast
+from elements.diagrams.colors import DARK, line_color, text_on, tint
 from elements.diagrams.drawables import (
     ChangeMark,
     DrawableFlow,
@@ -21,8 +21,9 @@ from elements.diagrams.drawables import (
     MapGroup,
     ShapeNotes,
 )
+from elements.diagrams.fixed_texts import GERMAN
+from elements.diagrams.geometry import ShapeBounds
 from elements.diagrams.svg import STYLE_SHEET, DiagramTexts, draw
-from elements.diagrams.words import GERMAN
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXTS = DiagramTexts("en-US", "Handle order", "Shapes: 2.", "Nothing here.")

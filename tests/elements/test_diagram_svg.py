@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elements.diagrams.colors import contrast, line_color, text_on, tint
+from elements.contrast import contrast
+from elements.diagrams.colors import line_color, text_on, tint
 from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, FigureKind, LayoutKey
 from elements.diagrams.layered.layout import Direction
 from elements.diagrams.svg import STYLE_SHEET, DiagramTexts, draw

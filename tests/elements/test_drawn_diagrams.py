@@ -12,10 +12,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 
-from elements.diagrams.bounds import ShapeBounds
+from elements.diagrams.geometry import ShapeBounds
 from elements.models import BpmnSource, ContentMark, Lane, Shape
-from elements.reading.drawings import DrawnFlow, DrawnLane, DrawnShape, StoredDiagram, read_diagram, read_source
-from elements.writing.drawing import without_shape
+from elements.reading.diagrams.drawings import (
+    DrawnFlow,
+    DrawnLane,
+    DrawnShape,
+    StoredDiagram,
+    read_diagram,
+    read_source,
+)
+from elements.writing.diagrams.drawing import without_shape
 from storage.models import Storage, StorageGrowth
 from storage.options import Role
 from storage.provisioning.provision import set_quota

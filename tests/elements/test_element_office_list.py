@@ -11,8 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from elements.admin.lists import ElementAdmin
+from elements.demo.sample import sample_lines
 from elements.models import ElementVersion
-from elements.sample import sample_lines
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope

@@ -99,8 +99,9 @@ def test_related_elements_lead_both_ways(office: Office) -> None:
     assert "Label CRM System In process ERP next System In process Old system System Expired" in text
     assert "No element refers to this one." in text
     used = office.element(ID["erp"], tab="related")
-    assert "Referenced by Context Element Label Check Task Label Handle every order Sub process In process" in used
-    assert "Label Anna Berg User" in used
+    assert "Referenced by Context Elements Label" in used
+    assert "Handle every order Sub process In process" in used
+    assert "Anna Berg User" in used
 
 
 def test_children_come_in_their_order(office: Office) -> None:

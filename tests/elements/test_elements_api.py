@@ -393,7 +393,7 @@ def test_a_statement_timeout_asks_for_a_smaller_request(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.STATEMENT_TIMEOUT = 1
-    monkeypatch.setattr("elements.reading.selection.BY_NAME", "pg_sleep(5)::text, v.sort_name, e.id")
+    monkeypatch.setattr("elements.reading.lists.selection.BY_NAME", "pg_sleep(5)::text, v.sort_name, e.id")
     answer = api.get(f"{PROCESSES}/list/elements")
     message = (
         "The request takes too long. Ask for less: fewer or simpler conditions in $filter, a smaller page, or fewer"

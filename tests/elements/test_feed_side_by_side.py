@@ -20,7 +20,7 @@ from repository_site.core.fairness import admission
 from repository_site.core.fairness.shares import Shares
 from storage.access.tokens import revoke_token
 from storage.api.viewset import ApiViewSet
-from storage.events import waking
+from storage.events import reading, waking
 from storage.events.reading import read_page
 from storage.events.waking import CHANNEL, watching
 from storage.models import ApiToken, Event, Storage
@@ -173,7 +173,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             found.append(str(page.next))
         return page
 
-    monkeypatch.setattr("elements.api.changes_viewset.read_page", read)
+    monkeypatch.setattr("elements.api.events.changes_viewset.read_page", read)
     return found
 
 
@@ -209,6 +209,24 @@ def test_a_client_that_waits_in_vain_gets_an_empty_page(busy: Storage, token: st
     started = time.monotonic()
     assert waiting(token, feed.cursor, "$wait=1") == {"status": 200, "count": 0, "values": [], "next": feed.cursor}
     assert 1 <= time.monotonic() - started < LONG
+
+
+def test_a_client_does_not_wait_before_the_end_of_the_feed(
+    busy: Storage, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter can leave out so many events that the page ends before the first one of the client (D327)."""
+    feed = Feed(ApiClient(), "acme/busy", token)
+    feed.read()
+    before = feed.cursor
+    post(token, *(system(f"System {number}") for number in range(3)))
+    monkeypatch.setattr(reading, "LOOKED_AT", 2)
+    started = time.monotonic()
+    page = waiting(token, before, "type=element.deleted&$wait=30")
+    assert time.monotonic() - started < LONG
+    assert (page["status"], page["values"]) == (200, [])
+    end = waiting(token, page["next"], "type=element.deleted&$wait=1")
+    feed.read()
+    assert end["next"] == feed.cursor != page["next"]
 
 
 def test_a_client_waits_on_if_the_event_is_not_for_it(
@@ -291,7 +309,7 @@ def test_the_number_of_waiting_clients_is_limited(
     busy: Storage, token: str, monkeypatch: pytest.MonkeyPatch, stop_waiting: Callable[[], None]
 ) -> None:
     """Half of all places for one storage, and three quarters of that for one caller."""
-    monkeypatch.setattr("elements.api.changes_viewset.followers", Shares(4))
+    monkeypatch.setattr("elements.api.events.changes_viewset.followers", Shares(4))
     feed = Feed(ApiClient(), "acme/busy", token)
     feed.read()
     with ThreadPoolExecutor(4) as threads:

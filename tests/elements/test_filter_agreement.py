@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from elements.filters.binding import KINDS, ValueKind, Vocabulary
 from elements.filters.syntax import Operator, TextFunction
-from elements.reading.narrowing import narrowed
+from elements.reading.lists.narrowing import narrowed
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from facets.template_format.reading import read_template

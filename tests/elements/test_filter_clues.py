@@ -82,6 +82,7 @@ def fits(clue: Clue, word: str) -> bool:
     return word.endswith(part) if clue.ends else part in word
 
 
+@pytest.mark.long
 @settings(max_examples=scaled(3000), deadline=None, database=None)
 @given(VALUES, st.integers(0, 60), st.integers(3, 60))
 def test_a_value_has_the_clues_of_its_parts(value: str, start: int, length: int) -> None:

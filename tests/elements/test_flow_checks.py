@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from elements.diagrams.drawables import FigureKind
-from elements.diagrams.flow_checks import FlowFault, FlowFinding, find_faults
+from elements.diagrams.flow.flow_checks import FlowFault, FlowFinding, find_faults
 
 KINDS = {"s": FigureKind.START, "e": FigureKind.END, "t": FigureKind.TASK, "x": FigureKind.XOR, "p": FigureKind.PROCESS}
 

@@ -180,7 +180,10 @@ def stranger() -> Client:
 def test_others_get_a_plain_404_page(handbook: Storage) -> None:
     assert found_in(Client().post(f"{ROOT}/nothing").content.decode(), "<form") == []
     member = Office(handbook, Role.EDITOR).client
-    assert found_in(member.get(f"{ROOT}/admin/nothing/").content.decode(), "/1033/search") == []
+    for path in ("nothing/", "elements/element/nothing/change/"):
+        page = read_page(member.get(f"{ROOT}/admin/{path}").content.decode())
+        assert page.headings == [(1, "Page not found")]
+        assert page.links == [("Back office", f"{ROOT}/admin/"), ("Go to the start page", f"{ROOT}/")]
     Storage.objects.filter(pk=handbook.pk).update(anonymous_access=AnonymousAccess.NONE)
     for client in (Client(), stranger()):
         html = client.get(f"{ROOT}/nothing/at/all").content.decode()

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from elements.models import ElementChange
 from storage.models import ApiToken, Storage
@@ -287,3 +289,19 @@ def test_addresses_methods_and_parameters(api: ApiClient, handbook: Storage, ann
     assert refused == ["$orderBy: expected time, time asc or time desc, not 'name'."]
     refused = problems(api.get(f"{part('order', 'history')}?orderBy=time", token=anna), 400)
     assert refused == ["orderBy: the $ is missing; write $orderBy."]
+
+
+@pytest.mark.one_node("the coordinator does not show the plan of a shard")
+def test_the_changes_of_a_statement_are_read_once(api: ApiClient, handbook: Storage) -> None:
+    """However many elements a request changes, and even if the planner takes the table for empty."""
+    token = token_for(handbook, Role.ARCHITECT)
+    new_ones = [{"type": "mainProcess", "attributes": {"name": {"1033": f"New {number}"}}} for number in range(60)]
+    with CaptureQueriesContext(connection) as captured, transaction.atomic():
+        update(api, token, *new_ones)
+        transaction.set_rollback(True)
+    table = "elements_elementchange"
+    [sql] = [each["sql"] for each in captured.captured_queries if each["sql"].startswith(f"INSERT INTO {table} ")]
+    with tenant_scope(handbook), connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) {sql}")
+        plan = [row[0] for row in cursor.fetchall()]
+    assert [line.rsplit("loops=")[-1] for line in plan if f"on {table} c" in line] == ["1)"], "\n".join(plan)

@@ -9,11 +9,14 @@ from urllib.parse import urldefrag, urlsplit
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from elements.models import ElementChange
 from elements.presentation.labels import key_words
 from elements.values.markup_text import markup_text
 from storage.models import Storage
 from storage.options import Role
+from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import HTML, ID
 from tests.elements.office import VOID, Office
 
@@ -50,7 +53,7 @@ class _VisibleParser(HTMLParser):
         given = dict(attrs)
         if tag == "a":
             self.links.append(given.get("href") or "")
-        self.texts += [given[name] or "" for name in ("title", "aria-label", "alt") if name in given]
+        self.texts += [given[name] or "" for name in ("title", "aria-label", "alt", "placeholder") if name in given]
         if tag not in VOID | DRAWN:
             is_icon = "material-symbols" in (given.get("class") or "")
             self.open.append((tag, is_icon or tag in FOR_PROGRAMS))
@@ -151,6 +154,14 @@ def test_history_and_comparison_show_readable_values(handbook: Storage) -> None:
     for tab in ("record", "versions", "attributes", "lifecycle"):
         texts = office.element(ID["order"], tab=tab)
         assert machine_words({tab: [texts.replace("Sub process", "")]}) == [], tab
+
+
+def test_the_history_names_the_version_that_was_copied(handbook: Storage) -> None:
+    change = {"action": "versioned", "changed_on": timezone.now(), "before": {}, "after": {"copiedFrom": ID["order-2"]}}
+    with tenant_scope(handbook):
+        ElementChange.objects.create(element_id=ID["order"], version_id=ID["order-3"], **change)
+    text = Office(handbook, Role.ADMINISTRATOR).element(ID["order"], tab="record")
+    assert "Copied from – Version 2.0" in text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elements.reading import content_state, selection
+from elements.reading import content_state
+from elements.reading.lists import selection
 from elements.reading.rows import Audience
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope

@@ -15,7 +15,7 @@ from elements.admin.comparison import record, versions
 from elements.bpmn import exporting
 from elements.models import ElementChange
 from elements.presentation import values
-from elements.reading import pictures
+from elements.reading.diagrams import pictures
 from elements.search import searching
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.page_templates import CycleFreeTemplate

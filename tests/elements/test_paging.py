@@ -12,9 +12,9 @@ from django.test import Client
 from pytest_django import Settings as ChangedSettings
 
 from elements.api import reading_viewset
-from elements.reading import selection
-from elements.reading.streams import Stream
-from elements.sample import sample_lines
+from elements.demo.sample import sample_lines
+from elements.reading.lists import selection
+from elements.reading.lists.streams import Stream
 from repository_site.core.fairness import admission
 from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.presence import Presence

@@ -98,6 +98,18 @@ def test_names_are_written_as_they_are_configured(handbook: Storage, create: Cre
     assert made(create(linkType="ofVersion", versionId=ID["order"]))["versionId"] == ID["order-3"]
 
 
+def test_a_selection_has_the_names_of_its_view(uses: Storage, api: ApiClient) -> None:
+    """Only tasks have the context, and the tree has no tasks."""
+    body = {"linkType": "ofSelection", "facetName": "processes", "filter": "IsNull(accountable)"}
+    address, token = "/acme/uses/_api/v1/permalinks", token_for(uses, Role.EDITOR)
+    made(api.post(address, body, "application/json", token=token))
+    refused = api.post(address, {**body, "viewName": "tree"}, "application/json", token=token)
+    assert refused.status_code == 400
+    assert "accountable" in refused.json()["message"]
+    page = "/acme/uses/1033/processes/?as=list&filter=IsNull(accountable)"
+    assert [Client().get(page + view).status_code for view in ("", "&view=tree")] == [200, 400]
+
+
 def test_links_survive_a_move_and_a_new_name(handbook: Storage, create: Create, api: ApiClient) -> None:
     key = made(create(linkType="ofElement", elementId=ID["order"]))["id"]
     with tenant_scope(handbook):

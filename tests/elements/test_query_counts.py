@@ -17,19 +17,19 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elements.demo.sample import sample_lines
 from elements.reading import identities
-from elements.sample import sample_lines
 from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.options import Role
 from tests.conftest import StorageMaker
 from tests.elements.index_use import assert_every_statement_uses_an_index
 from tests.factories import token_for
-from tests.scale import slow_on_a_cluster
+from tests.scale import many_rows
 
 pytestmark = pytest.mark.django_db
 BASELINE = Path(__file__).with_name("query_counts.json")
-SIZES = (10, pytest.param(1000, marks=slow_on_a_cluster))
+SIZES = (10, pytest.param(1000, marks=many_rows))
 # The first process of a sample; it has children, references and, here, a diagram.
 ROOT, CHILD = "00000000-0000-0003-0000-000000000000", "00000000-0000-0003-0000-000000000001"
 SYSTEM = "00000000-0000-0001-0000-000000000000"

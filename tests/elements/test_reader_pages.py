@@ -165,7 +165,7 @@ def test_the_page_of_a_released_version(handbook: Storage) -> None:
         "Label", "Anna Berg User",
         "Versions",
         "Version| State| Released on| Valid from| Valid until",
-        "2.0| Released | February 20, 2026| February 20, 2026|",
+        "2.0| Released | February 20, 2026| February 20, 2026| no end",
         "Dates and people",
         "Label", "February 20, 2026, 10:00 AM · Ben Cole",
         "Label", "March 2, 2026, 9:15 AM · Anna Berg",
@@ -188,8 +188,8 @@ def test_the_page_of_a_version_in_process(handbook: Storage) -> None:
     ]
     assert page.section("Versions") == [
         "Version| State| Released on| Valid from| Valid until",
-        "2.1| In process | | |",
-        "2.0| Released | February 20, 2026| February 20, 2026|",
+        "2.1| In process | –| –| no end",
+        "2.0| Released | February 20, 2026| February 20, 2026| no end",
         "1.0| Expired | February 10, 2026| February 10, 2026| February 20, 2026",
     ]
     assert page.lines[-1] == AUTHOR_NOTE["1033"]

@@ -16,7 +16,7 @@ from storage.options import Role
 from tests.conftest import StorageMaker
 from tests.elements.index_use import assert_every_statement_uses_an_index
 from tests.factories import StaffAccountFactory
-from tests.scale import slow_on_a_cluster
+from tests.scale import many_rows
 
 pytestmark = pytest.mark.django_db
 ROOT = "/acme/large"
@@ -78,7 +78,7 @@ def lines(count: int) -> Iterator[str]:
         yield json.dumps({**task, "attributes": {"name": {"1033": f"Task {number}"}}}) + "\n"
 
 
-@pytest.fixture(scope="module", params=(3, pytest.param(300, marks=slow_on_a_cluster)))
+@pytest.fixture(scope="module", params=(3, pytest.param(300, marks=many_rows)))
 def large(
     request: pytest.FixtureRequest, filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Storage]:

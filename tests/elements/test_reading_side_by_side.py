@@ -14,7 +14,7 @@ from django.test import Client
 from elements.api import reading_viewset
 from elements.pages import views
 from elements.pages.navigation import read_facets
-from elements.reading import selection
+from elements.reading.lists import selection
 from repository_site.core.database.repeating import ATTEMPTS
 from storage.models import Storage
 from storage.options import Role

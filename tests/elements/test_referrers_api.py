@@ -76,6 +76,16 @@ def test_an_element_in_several_diagrams_names_all_of_them(uses: Storage, api: Ap
     assert found == {"count": 1, "values": [drafts], "contexts": {"systems": 1}, "isComplete": True}
 
 
+def test_a_step_in_the_lane_of_a_role_is_a_use(uses: Storage, api: ApiClient, editor: str) -> None:
+    """The context is the first one in which the step could refer to the role (D417)."""
+    shown = {"count": 1, "values": [INSPECT], "contexts": {"roles": 1}, "isComplete": True}
+    for token in (None, token_for(uses, Role.VIEWER)):
+        assert api.get(referenced_by("packer", "role"), token=token).json() == shown
+    drafts = use("new-cut", "roles", ("build-3", "new-cut"))
+    assert api.get(referenced_by("packer", "role"), token=editor).json()["values"] == [INSPECT, drafts]
+    assert api.get(referenced_by("packer", "role", "context=informed")).json() == {**shown, "count": 0, "values": []}
+
+
 def test_an_element_without_uses_has_an_empty_list(uses: Storage, api: ApiClient) -> None:
     response = api.get(referenced_by("idle", "role"))
     assert response.json() == {"count": 0, "values": [], "contexts": {}, "isComplete": True}

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from elements.api import reading_viewset
-from elements.reading import selection
+from elements.reading.lists import selection
 from facets.models import Facet
 from repository_site.core.database import replica
 from repository_site.core.problems import Invalid
@@ -21,7 +21,7 @@ from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.conditional_reads import PROCESSES, READS
+from tests.elements.conditional_reads import FURTHER_READS, PROCESSES, READS
 from tests.factories import token_for
 from tests.settings import DATABASES
 
@@ -63,7 +63,7 @@ def shown(response: Any) -> tuple[int, dict[str, str], bytes]:
     return response.status_code, headers, response.getvalue()
 
 
-@pytest.mark.parametrize("address", READS)
+@pytest.mark.parametrize("address", [*READS, *FURTHER_READS])
 def test_the_replica_answers_like_the_primary(api: ApiClient, second: Any, address: str) -> None:
     there, here = read(api, address), api.get(address)
     assert shown(there) == shown(here)

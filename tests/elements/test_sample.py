@@ -7,9 +7,9 @@ from collections import Counter
 import orjson
 import pytest
 
+from elements.demo.sample import sample_lines
+from elements.demo.sample_vocabulary import ACTIVITIES, DOCUMENTS, OBJECTS, RARE, RISKS, UNITS, Term
 from elements.filters.words import words_of
-from elements.sample import sample_lines
-from elements.sample_vocabulary import ACTIVITIES, DOCUMENTS, OBJECTS, RARE, RISKS, UNITS, Term
 
 TERMS = {
     "objects": OBJECTS,

@@ -17,7 +17,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from elements.api import reading_viewset
-from elements.reading import streams
+from elements.reading.lists import streams
 from elements.transfer.importing import import_elements
 from repository_site.core.fairness import admission
 from repository_site.core.rest import rendering

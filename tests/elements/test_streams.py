@@ -9,8 +9,8 @@ from collections.abc import Generator
 
 import pytest
 
-from elements.reading import streams
-from elements.reading.streams import Stream
+from elements.reading.lists import streams
+from elements.reading.lists.streams import Stream
 from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.stream_places import StreamPlaces

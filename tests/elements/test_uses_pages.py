@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from elements.pages import element_pages
 from elements.pages import uses as uses_module
 from storage.models import Storage, StorageMembership
 from storage.options import Role
@@ -57,7 +58,7 @@ def test_headings_are_in_the_language_of_the_page(uses: Storage) -> None:
     assert page.section("Ihre Aufgaben in der Rolle Assembler:")[:3] == [
         "Ausführende Rollen", "A repair Teilprozess Freigegeben", "Inspect Aufgabe",
     ]  # fmt: skip
-    assert page.section("Wo verwendet")[0] == "Zielgruppe"
+    assert page.section("Verwendungen")[0] == "Zielgruppe"
 
 
 def test_members_who_see_drafts_see_their_uses(uses: Storage, analyzer: Client) -> None:
@@ -95,7 +96,7 @@ def test_an_element_without_uses_has_no_section(uses: Storage) -> None:
 
 class TestAllUses:
     def test_the_element_page_leads_to_all_uses(self, uses: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(uses_module, "SHOWN", 2)
+        monkeypatch.setattr(element_pages, "USES_SHOWN", 2)
         page = page_of(address("assembler-1", "role"))
         shown = page.section("As Assembler you do:")
         assert shown == [*DUTIES[:5], "Show all 6 uses"]

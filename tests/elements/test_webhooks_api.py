@@ -281,9 +281,32 @@ def test_a_name_is_looked_up_before_the_webhook_is_locked(
         return ""
 
     monkeypatch.setattr("storage.webhooks.checking.check_address", change)
-    refused = admin.send("patch", f"/{made['id']}", {"url": URL})
+    refused = admin.send("patch", f"/{made['id']}", {"url": f"{URL}/other"})
     message = "Somebody else has changed the webhook meanwhile. Read it again, then repeat your change."
     assert (refused.status_code, refused.json()["message"]) == (409, message)
+
+
+def test_a_webhook_can_be_disabled_although_its_names_are_gone(admin: WebhookClient, handbook: Storage) -> None:
+    """A form sends all fields back."""
+    made = admin.make(facet="it", elementType="system")
+    gone = {"url": "https://receiver.invalid/", "facet": "former", "elementType": "other"}
+    with tenant_scope(handbook):
+        names = {"url": gone["url"], "facet": gone["facet"], "element_type": gone["elementType"]}
+        Webhook.objects.filter(pk=made["id"]).update(**names)
+    assert only(admin.send("patch", f"/{made['id']}", {**gone, "isEnabled": False}))["isEnabled"] is False
+    assert len(problems(admin.send("patch", f"/{made['id']}", {**gone, "url": "https://other.invalid/"}))) == 1
+    assert len(problems(admin.send("post", "", gone))) == 3
+
+
+def test_a_list_of_deliveries_reads_no_texts(admin: WebhookClient, handbook: Storage) -> None:
+    """A thousand messages with large elements would fill the memory."""
+    made = admin.make()
+    _delivery(handbook, made["id"], 0, "dead")
+    with CaptureQueriesContext(connection) as found:
+        only(admin.send("get", f"/{made['id']}/deliveries"))
+    statements = [each["sql"] for each in found if "storage_webhookdelivery" in each["sql"]]
+    assert statements
+    assert not [each for each in statements if '"message"' in each]
 
 
 def test_the_log_has_no_addresses_of_webhooks(admin: WebhookClient) -> None:

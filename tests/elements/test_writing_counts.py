@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from elements.sample import sample_lines
+from elements.demo.sample import sample_lines
 from storage.models import Storage
 from storage.options import Role
 from tests.conftest import StorageMaker

@@ -2,7 +2,9 @@
 
 Steps can have a role in the contexts `roles`, `accountable` and `informed`. The process `build` has an expired, a
 released and a draft version, each with its own steps; `idea` is only a draft, and `gone` has expired. The risk, whose
-facet is not for readers, refers to the measure. rival/uses has the same ids and other names, so that a leak shows.
+facet is not for readers, refers to the measure. A lane of a released process and one of a draft show the packer. The
+step `cut` is in a lane of the assembler, to whom it refers as well. rival/uses has the same ids and other names, so that
+a leak shows.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ NAMES = (
     "old-cut", "cut", "weld", "new-cut", "inspect", "dream", "past",
     "shape-old-cut", "shape-cut", "shape-weld", "shape-check", "shape-new-cut", "shape-new-check",
     "shape-inspect", "shape-repair-check", "shape-dream", "shape-past",
+    "packer", "packer-1", "lane-cut", "lane-inspect", "lane-new-cut",
 )  # fmt: skip
 ID = {name: f"00000000-0000-4000-b000-{number:012x}" for number, name in enumerate(NAMES, 1)}
 FACETS = "http://testserver/acme/uses/_api/rest/facets"
@@ -58,8 +61,13 @@ def _step(name: str, english: str, **related: Any) -> Wire:
     return {**ref("task", name), "creationId": ID[name], "attributes": {"name": {"1033": english}}, "related": related}
 
 
-def _shape(shape: str, type: str, name: str) -> Wire:
-    return {"properties": {"shapeId": ID[f"shape-{shape}"], "predecessors": []}, **ref(type, name)}
+def _shape(shape: str, type: str, name: str, *, is_laned: bool = False) -> Wire:
+    lane = {"lane": ID[f"lane-{shape}"]} if is_laned else {}
+    return {"properties": {"shapeId": ID[f"shape-{shape}"], "predecessors": [], **lane}, **ref(type, name)}
+
+
+def _lane(shape: str, role: str) -> Wire:
+    return {"id": ID[f"lane-{shape}"], "name": {}, "element": ref("role", role)}
 
 
 ASSEMBLER = [ref("role", "assembler")]
@@ -69,6 +77,7 @@ LINES: list[Wire] = [
     _version("role", "assembler", 1, "1.0", "released", "Assembler"),
     _version("role", "painter", 1, "0.1", "inProcess", "Painter"),
     _version("role", "idle", 1, "1.0", "released", "Idle"),
+    _version("role", "packer", 1, "1.0", "released", "Packer"),
     _version("system", "saw", 1, "1.0", "released", "Saw"),
     _version("measure", "measure", 1, "1.0", "released", "Insure"),
     _version("risk", "risk", 1, "1.0", "released", "Fire", related={"measures": [ref("measure", "measure")]}),
@@ -76,15 +85,21 @@ LINES: list[Wire] = [
     _version("subProcess", "build", 1, "1.0", "expired", "Build once", content=[_shape("old-cut", "task", "old-cut")]),
     _version(
         "subProcess", "build", 2, "2.0", "released", "Build",
-        content=[_shape("weld", "task", "weld"), _shape("cut", "task", "cut"), _shape("check", "subProcess", "check")],
+        content=[
+            _shape("weld", "task", "weld"), _shape("cut", "task", "cut", is_laned=True),
+            _shape("check", "subProcess", "check"),
+        ],
+        lanes=[_lane("cut", "assembler")],
     ),
     _version(
         "subProcess", "build", 3, "2.1", "inProcess", "Build better",
-        content=[_shape("new-cut", "task", "new-cut"), _shape("new-check", "subProcess", "check")],
+        content=[_shape("new-cut", "task", "new-cut", is_laned=True), _shape("new-check", "subProcess", "check")],
+        lanes=[_lane("new-cut", "packer")],
     ),
     _version(
         "subProcess", "repair", 1, "1.0", "released", "A repair",
-        content=[_shape("inspect", "task", "inspect"), _shape("repair-check", "subProcess", "check")],
+        content=[_shape("inspect", "task", "inspect", is_laned=True), _shape("repair-check", "subProcess", "check")],
+        lanes=[_lane("inspect", "packer")],
     ),
     _version("subProcess", "idea", 1, "0.1", "inProcess", "Idea", content=[_shape("dream", "task", "dream")]),
     _version("subProcess", "gone", 1, "1.0", "expired", "Gone", content=[_shape("past", "task", "past")]),

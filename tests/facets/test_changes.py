@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from facets import models
 from facets.blueprint.differences import Hazard, describe_differences, hazards
 from facets.changing.changes import change_configuration, plan_change
+from facets.configuration import settled_configuration
+from facets.extension import FacetsExtension, facets_extensions
 from facets.rows.reading import read_blueprint
 from facets.template_format.reading import read_template
 from repository_site.core.database.statements import engine, fetch
@@ -179,6 +183,29 @@ def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_
         assert models.ElementType.objects.get(key="person").id == kept
     with tenant_scope(twin):
         assert read_blueprint() == OLD
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_waits_for_those_who_write_content(small: Storage) -> None:
+    """Otherwise it would find nothing in use, and remove a property that a new element has."""
+    looked, changed = threading.Event(), threading.Event()
+
+    def look(hazard: Hazard) -> None:
+        looked.set()
+
+    def change() -> None:
+        change_configuration(small, read_template(small_template(**{"types.person.properties.1": None})))
+        changed.set()
+        connection.close()
+
+    changing = threading.Thread(target=change)
+    with facets_extensions.extended_by(FacetsExtension(describe_use=look)):
+        with tenant_scope(small):
+            settled_configuration(small)
+            changing.start()
+            assert not looked.wait(1)
+        changing.join()
+    assert (looked.is_set(), changed.is_set()) == (True, True)
 
 
 @pytest.mark.django_db

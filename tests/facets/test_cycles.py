@@ -14,7 +14,7 @@ from facets.blueprint.differences import Hazard, describe_differences, hazards
 from facets.changing.changes import change_configuration
 from facets.configuration import CompiledCycle, Configuration, compile_configuration, configuration_of
 from facets.rows.reading import read_blueprint
-from facets.template_format.nodes import BAD_KEY
+from facets.template_format.document_nodes import BAD_KEY
 from facets.template_format.reading import read_template
 from facets.template_format.writing import write_template
 from repository_site.core.problems import Invalid, NotFound

@@ -14,7 +14,7 @@ import pytest
 
 from repository_site.core.cores import ALLOWED
 from repository_site.core.database.pool import PATIENCE
-from repository_site.core.embedded_postgres import locks
+from repository_site.core.embedded_postgres import file_locks
 from repository_site.core.embedded_postgres.paths import ServerPaths
 from tests.faults.installation import POOL, WORKERS, Installation, wait_for
 from tests.faults.load import PROCESSES, Answer, Client, Load
@@ -42,7 +42,7 @@ def test_postgres_stops_and_restarts(
     with Load(installation, f"ended by {sent.name}") as load:
         postmaster = installation.postmaster()
         # No process can start the server while this lock is held, as during a long recovery.
-        with locks.holding(ServerPaths(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
+        with file_locks.holding(ServerPaths(installation.postgres.data_dir).start_lock, fcntl.LOCK_EX, 5):
             postmaster.send_signal(sent)
             wait_for(lambda: is_gone(postmaster), 30, "PostgreSQL does not end")
             gone = time.monotonic()

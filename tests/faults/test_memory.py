@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from elements.bpmn.parsing import MAX_PARTS
+from elements.bpmn.document.parsing import MAX_PARTS
 from tests.elements.bpmn.documents import definitions
 from tests.faults.heavy_content import (
     CHAIN,

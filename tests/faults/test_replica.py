@@ -29,6 +29,8 @@ READS = (
     f"{PROCESSES}?$filter=Contains(name,'o')",
     f"{PROCESSES}/{ID['order']}",
     f"{PROCESSES}/{ID['house']}/children",
+    f"{PROCESSES}/{ID['order']}/referencedBy",
+    f"{API}/rest/search?q=order",
     REPORT,
     f"{SYSTEMS}?$resources=attributes,related",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from io import StringIO
@@ -13,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -27,18 +29,19 @@ from release.releases import recent, releases
 from release.tasks.approvers import read_approving_users
 from storage.backup.restoring import restore_storage
 from storage.backup.writing import back_up_storage
-from storage.models import Event, EventType, Storage, StorageMembership
+from storage.models import AnonymousAccess, Event, EventType, Storage, StorageMembership
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.contexts import storage_at
 from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
+from tests.elements.reader_page import read_page
 from tests.elements.transfer_files import DEMO
 from tests.factories import StorageFactory
 from tests.filled_storages import NOTHING
 from tests.release.log_check import Replay, check_lifecycles
 from tests.release.stored_contents import contents, fresh
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long, pytest.mark.on_cluster]
 Step = LifecycleEntry.Step
 
 
@@ -46,7 +49,7 @@ Step = LifecycleEntry.Step
 def told(filled_storage: StorageMaker, django_db_blocker: DjangoDbBlocker) -> Iterator[Storage]:
     """A storage with the content of the demo and its story."""
     fields = {"collection": "demo", "key": "told", "template": "standard", "time_zone": "Europe/Berlin"}
-    with filled_storage(NOTHING, **fields) as storage:
+    with filled_storage(NOTHING, **fields, anonymous=AnonymousAccess.READ) as storage:
         with django_db_blocker.unblock():
             fill_demo(storage, str(DEMO))
         yield storage
@@ -89,6 +92,17 @@ def test_the_log_explains_every_state(told: Storage, monkeypatch: pytest.MonkeyP
         }
         assert unlogged == {"inProcess"}, "new elements that nobody has submitted"
         assert not LifecycleEntry.objects.filter(changed_on__gt=timezone.now()).exists()
+
+
+@pytest.mark.parametrize(
+    ("lcid", "intro", "first"), [(1031, "Das Prozesshaus", "Prozesse"), (1033, "The process house", "Processes")]
+)
+def test_the_start_page_welcomes_readers_in_their_language(told: Storage, lcid: int, intro: str, first: str) -> None:
+    page = read_page(Client().get(f"/demo/told/{lcid}/").content.decode())
+    assert any(line.startswith(intro) for line in page.lines)
+    menu = [text for text, address in page.links if re.fullmatch(rf"/demo/told/{lcid}/\w+/", address)]
+    assert menu[0] == first
+    assert not {"Languages", "Stereotypes", "Sprachen", "Stereotype"} & set(menu)
 
 
 @pytest.mark.usefixtures("scope")

@@ -95,6 +95,14 @@ def test_a_release_asks_first_and_is_not_the_highlighted_step(office: Office) ->
     assert "Version 2.0, which is released now, will expire." in text
 
 
+def test_a_new_version_is_the_highlighted_step_of_a_released_one(office: Office) -> None:
+    """The end of the version is the only transition, and the most drastic step."""
+    page = office.get(page_of("released"))
+    assert offered(page) == ["ReleasedToRequestToExpire"]
+    (usual,) = re.findall(r"(?s)<button(?=[^>]*bg-primary)[^>]*>(.*?)</button>", page.content.decode())
+    assert "New version" in usual
+
+
 @pytest.mark.parametrize(("role", "can_edit"), [(Role.ADMINISTRATOR, True), (Role.EDITOR, False)])
 def test_a_step_that_asks_leads_to_the_form(house: Storage, role: Role, can_edit: bool) -> None:
     asked = Office(house, role).get(f"{step_of('inProcess')}?transition=InProcessToReleased")
@@ -157,7 +165,7 @@ def test_errors_cannot_be_ignored(office: Office, house: Storage) -> None:
     assert response.status_code == 422
     text = main_text(response)
     assert "The step was not taken:" in text
-    assert "No name is given (Display name (English))." in text
+    assert "No name is given (Display name, English)." in text
     assert "anyway" not in text
     assert stored(house, "inProcess-1").state == "inProcess"
 

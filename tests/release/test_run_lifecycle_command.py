@@ -102,7 +102,7 @@ class TestOneStorage:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            (["acme"], "Give both collection and storage, or neither: manage.py run_lifecycle acme handbook"),
+            (["acme"], "Give both collection and storage, such as acme handbook, or neither."),
             (
                 ["acme", "nowhere"],
                 "There is no storage acme/nowhere; similar: acme/house. List storages: manage.py list_storages",

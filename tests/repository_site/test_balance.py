@@ -12,7 +12,7 @@ import pytest
 from repository_site.core.fairness.unread_responses import LARGE
 from repository_site.operations.balance import ENOUGH_RESPONSES, PAUSE, Balance
 from repository_site.operations.wsgi_worker import Gateway
-from tests.repository_site.running_server.test_underscore_headers import scope
+from tests.repository_site.request_scopes import scope
 
 
 class Worker:

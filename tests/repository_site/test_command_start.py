@@ -13,8 +13,8 @@ from django.core.management import get_commands
 from django.db import connection
 
 from repository_site import __version__
-from repository_site.core.command_list import command_list
 from repository_site.core.environment import PROJECT_DIR
+from repository_site.core.terminal.command_list import command_list
 
 # Each of these once made every command slower by a tenth of a second or more.
 FORBIDDEN = {

@@ -17,8 +17,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from elements import counting
 from elements.models import ElementVersion, Reference
+from elements.sizes import counting
 from facets.configuration import configuration_of
 from release.models import LifecycleEntry
 from release.releases import count_releases

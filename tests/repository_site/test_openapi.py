@@ -18,6 +18,8 @@ from storage.models import Storage
 from tests import api_client
 from tests.api_client import ApiClient
 
+DRF_ACTIONS = {"list", "create", "retrieve", "update", "partial_update", "destroy"}
+
 
 @pytest.mark.django_db
 def test_a_storage_answers_the_document(api: ApiClient, open_storage: Storage) -> None:
@@ -51,6 +53,13 @@ def test_every_method_of_an_address_is_in_the_document() -> None:
         possible = set(view.actions) - {"head"}
         path = f"/{route}".replace("<str:", "{").replace(">", "}")
         assert set(openapi_document()["paths"][path]) == possible, path
+
+
+def test_methods_are_named_after_their_operation_or_after_an_action_of_drf() -> None:
+    for route, view in views(get_resolver().url_patterns):
+        for name in set(view.actions.values()) - DRF_ACTIONS if "/_api" in route else ():
+            id = getattr(view.cls, name).operation.id
+            assert name.replace("_", "").removesuffix("bypost") == id.lower().removesuffix("bypost")
 
 
 def views(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[tuple[str, Any]]:

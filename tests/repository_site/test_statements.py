@@ -155,7 +155,7 @@ def test_a_changed_table_inside_a_transaction_raises(table: None) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_survive_changed_tables(api: ApiClient) -> None:
-    """Both while the storage is looked up and inside of its scope."""
+    """Both while the storage is looked up and inside its scope."""
     storage: Storage = StorageFactory.create(collection="acme", key="open", anonymous="read")
     address = "/acme/open/_api/rest/facets/processes/views/detail/elements/11111111-1111-1111-1111-111111111111"
     answers = [api.get(address).content for _ in range(3)]

@@ -21,8 +21,8 @@ from psycopg.errors import AdminShutdown, DiskFull
 from elements.models import Appearance, ElementChange
 from elements.models.appearance import ONLY
 from repository_site.core.problems import Conflict, Invalid
+from storage.backup.account_labels import label_fields
 from storage.backup.contents import kept_models
-from storage.backup.labels import label_fields
 from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
 from storage.models import (

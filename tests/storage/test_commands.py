@@ -345,6 +345,7 @@ def test_help_shows_examples(app: str, name: str) -> None:
     assert f"manage.py {name}" in text.partition("Examples:")[2]
 
 
+@pytest.mark.long
 def test_the_demo_is_set_up_once_and_again(api: ApiClient, settings: Any, tmp_path: Any) -> None:
     settings.DATA_DIR = tmp_path
     first, _ = run("demo", "--no-serve")
@@ -358,6 +359,7 @@ def test_the_demo_is_set_up_once_and_again(api: ApiClient, settings: Any, tmp_pa
     assert (tmp_path / "demo-credentials.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_the_demo_leaves_a_changed_password_alone(settings: Any, tmp_path: Any) -> None:
     settings.DATA_DIR = tmp_path
     run("demo", "--no-serve")

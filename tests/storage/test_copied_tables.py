@@ -1,7 +1,6 @@
 """Requests write no table that a distributed database copies to every node (D261).
 
-Every test of the API checks this for its requests, see `tests/api_client.py`. Here are the others: sign-ins, sessions,
-pages, and what is recorded about requests.
+Every test checks this for its requests, see `watch_requests`. Here is what is recorded about sign-ins and requests.
 """
 
 from __future__ import annotations

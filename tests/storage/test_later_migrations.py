@@ -10,7 +10,9 @@ from django.core.management import call_command
 from django.db import DatabaseError, IntegrityError, connection
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
+from django.db.models import PositiveSmallIntegerField
 
+from repository_site.core.database.statements import fetch
 from storage.models import Storage, StorageRevision
 from storage.tenancy.checks import check_database
 from storage.tenancy.migration_operations import (
@@ -56,6 +58,19 @@ def test_a_table_is_added(storage: Storage, other_storage: Storage) -> None:
             Book.objects.create(shelf=Shelf.objects.create(name="first"), title=each.collection.key)
     with tenant_scope(storage):
         assert [book.title for book in Book.objects.all()] == ["acme"]
+
+
+def test_a_column_with_a_check_is_added(storage: Storage, apply: Callable[[Operation], None]) -> None:
+    with tenant_scope(storage):
+        Book.objects.create(shelf=Shelf.objects.create(name="first"), title="kept")
+    pages = PositiveSmallIntegerField(default=7)
+    pages.set_attributes_from_name("pages")
+    with connection.schema_editor() as editor:
+        editor.add_field(Book, pages)
+    with tenant_scope(storage):
+        assert fetch("SELECT b.pages FROM shelves_book b") == [(7,)]
+    with pytest.raises(IntegrityError, match="check"), tenant_scope(storage):
+        execute("UPDATE shelves_book SET pages = -1")
 
 
 def test_a_key_is_added(storage: Storage, apply: Callable[[Operation], None]) -> None:

@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from repository_site.core.database.statements import set_for_transaction
+from storage.admin.webhooks import deliveries, pages
 from storage.models import DeliveryState, Storage, Webhook, WebhookAttempt, WebhookDelivery
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -147,6 +150,35 @@ def test_one_message_is_sent_again_on_its_page(browser: Client, storage: Storage
     with tenant_scope(storage):
         assert WebhookDelivery.objects.values_list("state", "attempts").get() == ("waiting", 0)
     assert browser.get(f"{DELIVERIES}{webhook.pk}/send/").status_code == 404
+
+
+def test_all_messages_of_all_pages_are_sent_again(
+    browser: Client, storage: Storage, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They can be very many, with large texts."""
+    monkeypatch.setattr(deliveries, "BATCH", 2)
+    with tenant_scope(storage):
+        for _ in range(5):
+            delivery = send_test(storage, webhook.pk)
+        WebhookDelivery.objects.update(state=DeliveryState.DEAD, attempts=9)
+    chosen = {"action": "send_again", "_selected_action": str(delivery.pk), "select_across": "1"}
+    with CaptureQueriesContext(connection) as found:
+        response = browser.post(f"{DELIVERIES}?state=dead", chosen)
+    assert not [each for each in found if '"storage_webhookdelivery"."message"' in each["sql"]]
+    page = browser.get(response["Location"]).content.decode()
+    assert "5 messages are sent again." in page
+    with tenant_scope(storage):
+        assert set(WebhookDelivery.objects.values_list("state", "attempts")) == {("waiting", 0)}
+
+
+def test_the_list_shows_which_webhook_is_far_behind(
+    browser: Client, storage: Storage, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_WAITING", 1)
+    assert "0 waiting" in browser.get(WEBHOOKS).content.decode()
+    with tenant_scope(storage):
+        send_test(storage, webhook.pk)
+    assert "1 waiting; further events follow later" in browser.get(WEBHOOKS).content.decode()
 
 
 def test_the_address_keeps_its_letters_in_the_head(browser: Client, webhook: Webhook) -> None:

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from elements.admin.comparison.differences import Mark, ShapeDifference
 from elements.diagrams.drawables import ChangeMark, DrawableFlow, DrawableShape, Drawing, LayoutKey
+from elements.diagrams.fixed_texts import words_in
 from elements.diagrams.svg import DiagramTexts, draw
-from elements.diagrams.words import words_in
 from elements.presentation.labels import Named
-from elements.reading.pictures import MAX_ARROWS, MAX_SHAPES, kind_of
+from elements.reading.diagrams.pictures import MAX_ARROWS, MAX_SHAPES, kind_of
 from storage.localisation.cultures import language_of
 
 Flows = Mapping[tuple[str, str], str]

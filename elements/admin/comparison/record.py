@@ -38,7 +38,7 @@ ACTIONS = {
     Action.TRANSITIONED: gettext_lazy("State changed"),
     Action.DELETED: gettext_lazy("Deleted"),
 }
-VALID_UNTIL = "validUntil"
+VALID_UNTIL, COPIED_FROM = "validUntil", "copiedFrom"
 MOMENTS = frozenset({"relOn", "validFrom", VALID_UNTIL})
 PARTS = {
     "stereotype": gettext_lazy("Stereotype"),
@@ -49,7 +49,7 @@ PARTS = {
     "validFrom": gettext_lazy("Valid from"),
     "validUntil": gettext_lazy("Valid until"),
     "type": gettext_lazy("Type"),
-    "copiedFrom": gettext_lazy("Copied from"),
+    COPIED_FROM: gettext_lazy("Copied from"),
     "shapes": gettext_lazy("Shapes"),
     "flows": gettext_lazy("Arrows"),
     "lanes": gettext_lazy("Lanes"),
@@ -82,7 +82,8 @@ def record_panel(page: ElementPage) -> Fragment:
     staff = staff_names(each["caller"] for each in shown)
     stereotypes = read_stereotypes(page.labels, (each.get("stereotype") or "" for each in documents))
     effort = Effort(settings.COMPARISON_EFFORT)
-    reading = _Reading(page.labels, page.type, named, shapes, stereotypes, staff, effort)
+    sources = page.labels.versions({each[COPIED_FROM] for each in documents if COPIED_FROM in each})
+    reading = _Reading(page.labels, page.type, named, sources, shapes, stereotypes, staff, effort)
     context = {
         "page": page,
         "changes": cache(lambda: [_change(reading, each) for each in shown]),
@@ -119,6 +120,8 @@ class _Reading:
     labels: OfficeLabels
     type: ElementType
     named: Mapping[str, Named]
+    sources: Mapping[str, Named]
+    """Versions from which others were copied."""
     shapes: Mapping[str, str]
     """Elements by shape."""
     stereotypes: Mapping[str, str]
@@ -152,6 +155,8 @@ class _Reading:
             return labels.type(types[value]) if value in types else key_words(value)
         if part == "stereotype":
             return self.stereotypes.get(value, value)
+        if part == COPIED_FROM and value in self.sources and self.sources[value].number:
+            return _("Version %(number)s") % {"number": self.sources[value].number}
         return self._moment(part, value) if part in MOMENTS else self._text(value)
 
     def _moment(self, part: str, value: str) -> str:

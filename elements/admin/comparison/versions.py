@@ -30,11 +30,11 @@ from elements.presentation.stereotypes import read_stereotypes
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
+from elements.reading.diagrams.pictures import is_map, name_of
+from elements.reading.lists.selection import read_page, versions_of
 from elements.reading.names import chosen_name
-from elements.reading.pictures import is_map, name_of
 from elements.reading.rows import Identity, VersionRow, read_identities, read_references, read_versions
-from elements.reading.selection import read_page, versions_of
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
 from repository_site.core.database.statements import Inquiry

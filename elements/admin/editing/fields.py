@@ -53,8 +53,7 @@ class Field:
         kind = attribute.data_type
         if kind in (DataType.MULTI_LINE_TEXT, DataType.HTML, DataType.FILES):
             rows = 3 if kind is DataType.MULTI_LINE_TEXT else 6
-            looks = {"rows": rows, "class": f"{INPUT['class']} el-area el-area-{kind.lower()}"}
-            return Textarea({**looks, "placeholder": _PLACEHOLDERS.get(kind, "")})
+            return Textarea({"rows": rows, "class": f"{INPUT['class']} el-area el-area-{kind.lower()}"})
         if kind is DataType.SELECTION_VALUE:
             return Select(INPUT, [("", _("not set")), *_choices(labels, attribute, [str(value)] if value else [])])
         if kind is DataType.MULTI_SELECTION_VALUE:
@@ -111,12 +110,23 @@ def _property_row(labels: OfficeLabels, type: ElementType, property: Property) -
     attribute = property.attribute
     if attribute is None or (key in DERIVED and key not in VALIDITY):
         return None
-    if attribute.data_type is DataType.DATE_TIME:
-        help = " ".join(filter(None, (help, _("Local time: %(zone)s.") % {"zone": labels.reader.zone.key})))
+    help = " ".join(filter(None, (help, _form_of(labels, attribute))))
     if attribute.is_invariant_culture:
         return Row(label, key, help, (Field(f"a-{key}", key, INVARIANT, attribute=attribute),), is_single=True)
     fields = tuple(Field(f"a-{key}-{each.lcid}", key, str(each.lcid), each.name, attribute) for each in labels.cultures)
     return Row(label, key, help, fields, is_single=len(fields) == 1)
+
+
+def _form_of(labels: OfficeLabels, attribute: Attribute) -> str:
+    """Return what a person has to know to type a value; empty if the field shows it."""
+    match attribute.data_type:
+        case DataType.DATE_TIME:
+            return _("Local time: %(zone)s.") % {"zone": labels.reader.zone.key}
+        case DataType.HTML:
+            return _("Formatted text, written in HTML.")
+        case DataType.FILES:
+            return _("A list of files, written in JSON as in the API.")
+    return ""
 
 
 def _chooses(**given: str) -> str:
@@ -139,10 +149,6 @@ def _choices(labels: OfficeLabels, attribute: Attribute, chosen: Sequence[str]) 
     return known + [(key, key) for key in chosen if key not in dict(known)]
 
 
-_PLACEHOLDERS = {
-    DataType.HTML: "<p>…</p>",
-    DataType.FILES: '[{"address": "…", "fullAddress": "https://…", "title": "…"}]',
-}
 _KEYBOARDS = {DataType.INTEGER: "numeric", DataType.DECIMAL: "decimal", DataType.URL: "url"}
 
 

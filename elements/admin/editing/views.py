@@ -20,8 +20,8 @@ from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, find_page, makeable_types
 from elements.locks import Lock
-from elements.page_requests import content_writer_of
 from elements.permissions import Permission, needs_permission
+from elements.presentation.page_requests import content_writer_of
 from elements.reading.rows import VersionRow
 from elements.writing.deleting import delete_element, plan_deletion
 from elements.writing.findings import Findings
@@ -199,7 +199,7 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
         else:
             messages.success(request, _("%(name)s was deleted.") % {"name": page.name})
             if deletion.is_whole:
-                return redirect("admin:elements_element_changelist")
+                return redirect(f"{reverse('admin:elements_element_changelist')}{_list_query(request)}")
             return redirect(element_address(page.row.element))
     plan = plan_deletion(page.labels.reader.types, page.row)
     context = {
@@ -213,6 +213,12 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
     }
     status = status_of(problem) if problem else 200
     return TemplateResponse(request, "back_office/elements/delete.html", context, status=status)
+
+
+def _list_query(request: HttpRequest) -> str:
+    """Return the filters of the list that the browser has kept (D425)."""
+    query = request.POST.get("list", "").removeprefix("?")
+    return f"?{query}" if query else ""
 
 
 storage_office.add_page("elements/element/<str:element>/edit/", edit_view, "elements_edit")

@@ -31,9 +31,10 @@ from elements.people.administration import (
     groups_of,
     members_of,
 )
-from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
+from elements.users import grant_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType, Property
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES
 from repository_site.core.wording import GUID
 from storage.access.user_directory import user_choices
 from storage.back_office.domain_forms import DomainForm, Fieldsets

@@ -25,11 +25,12 @@ from unfold.views import ChangeList
 from elements.admin.labels import OfficeLabels, element_address, labels_of
 from elements.admin.people.forms import GroupForm, PersonForm, UserForm, groups_by_name
 from elements.models import Reference, User, UserGroup
-from elements.models.people import GROUP_TYPE, USER_TYPE
-from elements.page_requests import content_writer_of
+from elements.models.people import GROUP_TYPE
 from elements.people.administration import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
-from elements.users import INACTIVE, ROLE_ATTRIBUTES, grant_of
+from elements.presentation.page_requests import content_writer_of
+from elements.users import grant_of
 from elements.values.checking import read_date_time
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from repository_site.core.problems import Warned
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, badge, role_badges

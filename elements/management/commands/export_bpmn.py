@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from elements.management.commands.import_bpmn import desk_of
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
+from storage.localisation.culture_arguments import culture_argument
 
 
 class Command(RepositoryCommand):
@@ -20,7 +21,7 @@ class Command(RepositoryCommand):
     examples = """\
   manage.py export_bpmn acme handbook order.bpmn --element 6f1c…
   manage.py export_bpmn acme handbook models/
-  manage.py export_bpmn acme handbook models/ --lcid 1031    names in German
+  manage.py export_bpmn acme handbook models/ --lcid de    names in German
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,7 +29,12 @@ class Command(RepositoryCommand):
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("path", type=Path, help="file to write, or folder for all diagrams")
         parser.add_argument("--element", metavar="ID", help="element, or one of its versions")
-        parser.add_argument("--lcid", type=int, help="culture of the names; default: that of the storage")
+        parser.add_argument(
+            "--lcid",
+            type=culture_argument,
+            metavar="CULTURE",
+            help="culture of the names, such as de or 1031; default: that of the storage",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         desk = desk_of(options)

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import REPLICA_HELP, RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import REPLICA_HELP, RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 
 class Command(RepositoryCommand):

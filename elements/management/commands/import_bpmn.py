@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand, one_line
 from repository_site.core.problems import Problem
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand, one_line
+from repository_site.core.terminal.progress import with_progress
+from storage.localisation.culture_arguments import culture_argument
 
 if TYPE_CHECKING:
     from elements.bpmn.files import BpmnDesk
@@ -25,7 +26,7 @@ class Command(RepositoryCommand):
     examples = """\
   manage.py import_bpmn acme handbook order.bpmn --element 6f1c…    replace one diagram
   manage.py import_bpmn acme handbook models/ --below 9d2e… --dry-run    show what a folder would change
-  manage.py import_bpmn acme handbook models/ --below 9d2e… --lcid 1031
+  manage.py import_bpmn acme handbook models/ --below 9d2e… --lcid de
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,7 +37,12 @@ class Command(RepositoryCommand):
         place.add_argument("--element", metavar="ID", help="element whose diagram the file replaces")
         place.add_argument("--below", metavar="ID", help="parent of the processes; missing ones are created as drafts")
         parser.add_argument("--type", help="type of new processes, such as subProcess")
-        parser.add_argument("--lcid", type=int, help="culture of the names; default: that of the storage")
+        parser.add_argument(
+            "--lcid",
+            type=culture_argument,
+            metavar="CULTURE",
+            help="culture of the names, such as de or 1031; default: that of the storage",
+        )
         parser.add_argument("--dry-run", action="store_true", help="report what would change, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:

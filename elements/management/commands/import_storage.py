@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Invalid
+from repository_site.core.terminal.command_line import RepositoryCommand
 
 
 class Command(RepositoryCommand):

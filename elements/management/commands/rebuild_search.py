@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-
-if TYPE_CHECKING:
-    from storage.models import Storage
+from repository_site.core.terminal.command_line import RepositoryCommand
 
 
 class Command(RepositoryCommand):
@@ -29,23 +26,19 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from elements.search.rebuilding import measure_search, rebuild_search
-        from repository_site.core.progress import with_progress
+        from repository_site.core.terminal.progress import with_progress
+        from storage.tenancy.contexts import storages_at
+        from storage.tenancy.scope import StorageGone
 
-        for storage in self._storages(options["collection"], options["storage"]):
-            portions = list(with_progress(rebuild_search(storage), f"{storage}"))
-            size = measure_search(storage)
+        for storage in storages_at(options["collection"], options["storage"]):
+            try:
+                portions = list(with_progress(rebuild_search(storage), f"{storage}"))
+                size = measure_search(storage)
+            except StorageGone:
+                self.stdout.write(f"{storage}: removed meanwhile")
+                continue
             ratio = size.index / size.attributes if size.attributes else 0
             self.stdout.write(
                 f"{storage}: {sum(portions):,} versions and words; the index has about {size.index:,} bytes,"
                 f" {ratio:.1f} times the size of the attributes"
             )
-
-    def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
-        from storage.models import Storage
-        from storage.tenancy.contexts import storage_at
-
-        if collection is None:
-            return list(Storage.objects.select_related("collection"))
-        if key is None:
-            raise CommandError("Name a storage (manage.py rebuild_search acme handbook), or leave out both arguments.")
-        return [storage_at(collection, key)]

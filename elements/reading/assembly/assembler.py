@@ -14,7 +14,6 @@ import orjson
 
 from elements import derived
 from elements.reading import rows
-from elements.reading.assembly.addresses import DETAIL, Addresses
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
 from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
 from elements.reading.assembly.projection import (
@@ -31,6 +30,7 @@ from elements.reading.assembly.projection import (
     whole_projection,
 )
 from elements.reading.assembly.references import ReferenceWriter
+from elements.reading.assembly.response_addresses import DETAIL, Addresses
 from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows, most_text
 from elements.reading.identities import Identities, Texts
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from elements import derived
-from elements.reading.assembly.addresses import Addresses
 from elements.reading.assembly.projection import TypeProjection
+from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.rows import VersionRow
 from facets.blueprint.cycles import OPEN, Category
 from repository_site.core.rest.datetimes import wire_datetime

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.limits import ATTRIBUTES, VALUE
+from elements.sizes.limits import ATTRIBUTES, VALUE
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
 from elements.values.html import html_value
 from elements.writing.findings import Findings, Refusal, invalid

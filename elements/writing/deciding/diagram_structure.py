@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.limits import NESTING
-from elements.reading.drawings import DrawnLane, DrawnShape
+from elements.reading.diagrams.drawings import DrawnLane, DrawnShape
+from elements.sizes.limits import NESTING
 from elements.writing.stored import Ancestry
 from repository_site.core.wording import listed, printable
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from elements.reading.drawings import DrawnFlow, DrawnShape, StoredDiagram
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, StoredDiagram
 from elements.values.texts import text_problems
 from elements.writing.deciding.diagram_structure import structure_problems
 from elements.writing.deciding.drawn_elements import DiagramState, DrawnElements, diagram_refusals
-from elements.writing.drawing_inputs import ItemInput, ShapeName
+from elements.writing.diagrams.drawing_inputs import ItemInput, ShapeName
+from elements.writing.diagrams.wanted_diagrams import Unmentioned
 from elements.writing.findings import Findings, Refusal, invalid
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget
-from elements.writing.wanted_diagrams import Unmentioned
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from elements.locks import Lock
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.drawings import StoredDiagram
+from elements.reading.diagrams.drawings import StoredDiagram
 from elements.reading.rows import VersionRow
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import named_target, type_called

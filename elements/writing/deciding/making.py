@@ -12,7 +12,6 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from elements.permissions import Permission, role_permissions
-from elements.related_contexts import TOKEN_TYPE
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named
 from elements.writing.deciding.references import ReferenceRules
@@ -22,6 +21,7 @@ from elements.writing.inputs import ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
+from facets.blueprint.private_content import TOKEN_TYPE
 from facets.configuration import Configuration
 
 AUTHOR = "author"

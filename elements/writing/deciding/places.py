@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.limits import DEPTH
+from elements.sizes.limits import DEPTH
 from elements.writing.deciding.lookups import named_target
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput

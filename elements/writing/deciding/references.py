@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from elements.limits import CONTEXT, REFERENCES
 from elements.related_contexts import accepts
+from elements.sizes.limits import CONTEXT, REFERENCES
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.findings import Findings, invalid
 from elements.writing.inputs import ReferenceInput

@@ -9,16 +9,16 @@ from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
-from elements.reading.drawings import DrawnFlow, DrawnLane, DrawnShape, StoredDiagram, Texts
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnLane, DrawnShape, StoredDiagram, Texts
 from elements.values.texts import text_problems
 from elements.writing.deciding.diagram_structure import structure_problems, unknown_lane
 from elements.writing.deciding.drawn_elements import DiagramState, DrawnElements, diagram_refusals
 from elements.writing.deciding.lookups import is_named, named_target
+from elements.writing.diagrams.wanted_diagrams import Unmentioned, WantedDiagram, WantedFlow, WantedLane, WantedShape
 from elements.writing.findings import Findings, Refusal, invalid
 from elements.writing.inputs import ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget, Stored
-from elements.writing.wanted_diagrams import Unmentioned, WantedDiagram, WantedFlow, WantedLane, WantedShape
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 from repository_site.core.wording import printable

@@ -11,15 +11,13 @@ from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
 from elements.naming import NAME
 from elements.permissions import Permission, authors_in
 from elements.reading.rows import VersionRow
-from elements.related_contexts import TOKEN_TYPE
-from elements.users import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from elements.writing.findings import Refusal, conflict, forbidden
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Stored
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category
 from facets.blueprint.definitions import ElementType
-from facets.blueprint.private_content import PRIVATE
+from facets.blueprint.private_content import INACTIVE, PRIVATE, ROLE_ATTRIBUTES, TOKEN_TYPE, USER_TYPE
 from facets.clearance import HIDDEN, clearance_of
 from repository_site.core.wording import listed
 from storage.options import Role

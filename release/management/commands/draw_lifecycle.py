@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.terminal.command_line import RepositoryCommand
 from storage.localisation.culture_arguments import culture_argument
 
 if TYPE_CHECKING:

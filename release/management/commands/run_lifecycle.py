@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import NotFound
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 if TYPE_CHECKING:
     from release.schedule.lifecycle_jobs import LifecycleJobResult
@@ -28,9 +28,10 @@ PARTS = (
 class Command(RepositoryCommand):
     help = (
         "Run the scheduled jobs of the lifecycle: expire versions whose validUntil is reached (accepted expiries\n"
-        "included), let versions take effect in release cycles that have a state for it, and mark stuck release\n"
-        "tasks. Run it every few minutes from cron or a timer; concurrent runs do no harm. The command writes one\n"
-        "line per change to stdout and a summary per storage to stderr; `--verbosity 0` reports failures only."
+        "included), let versions take effect in release cycles that have a state for it, open missing tasks of\n"
+        "versions in review, and mark stuck tasks. A worker does the same every five minutes; docs/how-to/jobs.md\n"
+        "explains when to use this command instead. Concurrent runs do no harm. The command writes one line per\n"
+        "change to stdout and a summary per storage to stderr; `--verbosity 0` reports failures only."
     )
     examples = """\
   manage.py run_lifecycle                          every storage
@@ -46,9 +47,10 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from release.schedule.lifecycle_jobs import LifecycleJobResult, run_lifecycle
         from release.schedule.runs import recorded_run
+        from storage.tenancy.contexts import storages_at
 
         failed = 0
-        storages = self._storages(options["collection"], options["storage"])
+        storages = storages_at(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
             outcome, is_done = LifecycleJobResult(), False
             try:
@@ -70,16 +72,6 @@ class Command(RepositoryCommand):
             raise CommandError(
                 f"{failed} of {len(storages)} storages failed; see the messages above, then run the command again."
             )
-
-    def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
-        from storage.models import Storage
-        from storage.tenancy.contexts import storage_at
-
-        if collection is None:
-            return list(Storage.objects.select_related("collection"))
-        if key is None:
-            raise CommandError("Give both collection and storage, or neither: manage.py run_lifecycle acme handbook")
-        return [storage_at(collection, key)]
 
     def _tell(self, storage: Storage, outcome: LifecycleJobResult, *, dry_run: bool, is_done: bool) -> None:
         """Report the changes, also those before a failure, which stay."""

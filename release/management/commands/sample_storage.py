@@ -12,8 +12,8 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 
 class Command(RepositoryCommand):
@@ -33,7 +33,7 @@ class Command(RepositoryCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        from elements.sample import sample_lines
+        from elements.demo.sample import sample_lines
         from elements.transfer.importing import import_elements
         from elements.writing.authors import changes_at
         from release.demo.sampling import work_in_sample

@@ -20,8 +20,16 @@ function replaceEmptyHeadings() {
   for (const heading of document.querySelectorAll("#result_list th:empty")) heading.replaceWith(document.createElement("td"));
 }
 
+// On narrow pages, labels of cells begin like the headings of columns.
+function capitalizeLabels() {
+  for (const cell of document.querySelectorAll("#result_list [data-label]")) {
+    cell.dataset.label = cell.dataset.label.charAt(0).toUpperCase() + cell.dataset.label.slice(1);
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   hideIcons(document);
+  capitalizeLabels();
   replaceEmptyHeadings();
   nameRegions();
 });
@@ -122,13 +130,15 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function pointBack() {
-    for (const link of document.querySelectorAll("header a[href], .el-crumbs a[href], [data-way-back]")) {
+    for (const link of document.querySelectorAll("header a[href], .el-crumbs a[href], .el-form-submit a[href]")) {
       const address = new URL(link.href);
       const stored = address.origin === here.origin && address.pathname !== here.pathname && read(address.pathname);
       if (!stored || !isCovered(address, stored)) continue;
       link.href = address.pathname + stored.search;
       link.addEventListener("click", () => sessionStorage.setItem(RETURN, address.pathname));
     }
+    // The server redirects to the list after a deletion.
+    for (const field of document.querySelectorAll("input[data-list]")) field.value = read(field.dataset.list)?.search ?? "";
   }
 
   // A form below the list, such as the page of a row, also returns to it.

@@ -11,12 +11,14 @@ import itertools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import DatabaseError, NotSupportedError, OperationalError
 from django.db.backends.postgresql import base, operations, schema
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
+from django.db.models import Model
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 from psycopg import DataError, Error
@@ -118,6 +120,17 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
                 for statement in MIGRATION_OF_NODES if self.connection.is_distributed else ():
                     cursor.execute(statement)
         return self
+
+    def add_field(self, model: type[Model], field: Any) -> None:
+        """Add a column. On a distributed database its check follows: Citus refuses both in one statement."""
+        check = field.db_parameters(self.connection)["check"] if self.connection.is_distributed else None
+        if check:
+            field = copy(field)
+            field.db_check = lambda connection: None
+        super().add_field(model, field)
+        if check:
+            name = self._create_index_name(model._meta.db_table, [field.column], suffix="_check")  # type: ignore[attr-defined]
+            self.execute(self._create_check_sql(model, name, check))  # type: ignore[attr-defined]
 
 
 class MeasuredCursor(CursorWrapper):

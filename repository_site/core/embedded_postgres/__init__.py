@@ -14,7 +14,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from . import accounts, keeper, locks, paths, state
+from . import accounts, file_locks, keeper, paths, state
 from .paths import EmbeddedPostgresError, ServerPaths
 from .state import Status
 
@@ -93,7 +93,7 @@ class EmbeddedPostgres:
 def _has_lease(here: ServerPaths) -> bool:
     """Return whether we still have it: daemons close all descriptors, and the folder may have been removed."""
     descriptor = _leases.get(here.data_dir)
-    return descriptor is not None and locks.is_open_on(descriptor, here.users_lock)
+    return descriptor is not None and file_locks.is_open_on(descriptor, here.users_lock)
 
 
 def _lease_and_start(here: ServerPaths) -> None:
@@ -102,10 +102,10 @@ def _lease_and_start(here: ServerPaths) -> None:
     accounts.open_run_folder(here)
     if not _has_lease(here):
         # The old descriptor, if any, is not closed: its number may belong to another file by now.
-        _leases[here.data_dir] = locks.acquire(here.users_lock, fcntl.LOCK_SH, LEASE_SECONDS)
+        _leases[here.data_dir] = file_locks.acquire(here.users_lock, fcntl.LOCK_SH, LEASE_SECONDS)
     try:
         # The lease comes first: the keeper then finds the server in use, or has already stopped it.
-        with locks.holding(here.start_lock, fcntl.LOCK_EX, QUEUE_SECONDS) as start_lock:
+        with file_locks.holding(here.start_lock, fcntl.LOCK_EX, QUEUE_SECONDS) as start_lock:
             server.bring_up(here, start_lock)
     except BaseException:
         os.close(_leases.pop(here.data_dir))
@@ -115,9 +115,9 @@ def _lease_and_start(here: ServerPaths) -> None:
 def _revive_keeper(here: ServerPaths) -> None:
     """Start the keeper again if it was killed: otherwise nothing would stop the server after its last user."""
     try:
-        if locks.is_held(here.server_lock) and not locks.is_held(here.keeper_lock):
-            with locks.holding(here.start_lock, fcntl.LOCK_EX, LEASE_SECONDS):
-                if not locks.is_held(here.keeper_lock):
+        if file_locks.is_held(here.server_lock) and not file_locks.is_held(here.keeper_lock):
+            with file_locks.holding(here.start_lock, fcntl.LOCK_EX, LEASE_SECONDS):
+                if not file_locks.is_held(here.keeper_lock):
                     keeper.start_keeper(here)
     except (OSError, subprocess.SubprocessError, EmbeddedPostgresError) as error:
         logger.warning("the embedded PostgreSQL in %s may keep running: %s", here.data_dir, error)

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from . import locks
+from . import file_locks
 from .paths import EmbeddedPostgresError, ServerPaths
 
 SYSTEM_ACCOUNT = "repository-db"
@@ -73,7 +73,7 @@ def _create_system_account() -> Account | None:
     turn = os.open("/etc", os.O_RDONLY)
     try:
         for _ in range(100):
-            if locks.try_lock(turn, fcntl.LOCK_EX):
+            if file_locks.try_lock(turn, fcntl.LOCK_EX):
                 break
             time.sleep(0.1)
         if (account := _find(SYSTEM_ACCOUNT)) is not None:

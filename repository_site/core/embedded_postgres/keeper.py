@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from . import locks, state
+from . import file_locks, state
 from .paths import EmbeddedPostgresError, ServerPaths
 
 # The modes fast and immediate of pg_ctl, and the last resort. Signals work without the virtual environment, and the
@@ -38,7 +38,7 @@ def start_keeper(paths: ServerPaths) -> None:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=60, check=False,
                 cwd="/", env={**os.environ, "PYTHONPATH": search}, start_new_session=True,
             )  # fmt: skip
-            if locks.is_held(paths.keeper_lock):
+            if file_locks.is_held(paths.keeper_lock):
                 return
     finally:
         os.close(log)
@@ -54,15 +54,15 @@ def keep(paths: ServerPaths) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     signal.signal(signal.SIGALRM, lambda *_: state.cut_log(paths))
-    keeping = locks.acquire(paths.keeper_lock, fcntl.LOCK_EX, 5)
-    users = locks.open_lock(paths.users_lock)
+    keeping = file_locks.acquire(paths.keeper_lock, fcntl.LOCK_EX, 5)
+    users = file_locks.open_lock(paths.users_lock)
     # The process that started us waits for this: the lock is taken, and no process has to reap us.
     if os.fork():
         os._exit(0)
     signal.setitimer(signal.ITIMER_REAL, LOG_CHECK_SECONDS, LOG_CHECK_SECONDS)
     fcntl.flock(users, fcntl.LOCK_EX)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    if locks.is_open_on(users, paths.users_lock):
+    if file_locks.is_open_on(users, paths.users_lock):
         stop_server(paths)
         with suppress(OSError):
             paths.socket_dir.rmdir()
@@ -86,7 +86,7 @@ def stop_server(paths: ServerPaths, steps: Iterable[tuple[signal.Signals, float]
 def _stopped_by(paths: ServerPaths, number: signal.Signals, patience: float) -> bool:
     deadline = time.monotonic() + patience
     signalled = None
-    while locks.is_held(paths.server_lock):
+    while file_locks.is_held(paths.server_lock):
         # Read in each round: a starter that was killed may have left a server without a pid file.
         postmaster = state.read_postmaster(paths)
         if postmaster and postmaster.pid != signalled and state.is_postmaster(postmaster.pid, paths):
@@ -95,7 +95,7 @@ def _stopped_by(paths: ServerPaths, number: signal.Signals, patience: float) -> 
             signalled = postmaster.pid
         if time.monotonic() > deadline:
             return False
-        time.sleep(locks.POLL_SECONDS)
+        time.sleep(file_locks.POLL_SECONDS)
     return True
 
 
@@ -103,12 +103,12 @@ def wait_until_down(paths: ServerPaths, seconds: float) -> bool:
     """Wait until server and keeper have ended; return False if others use the server or it takes too long."""
     deadline = time.monotonic() + seconds
     seen_shared = 0
-    while any(map(locks.is_held, (paths.server_lock, paths.keeper_lock, paths.users_lock))):
+    while any(map(file_locks.is_held, (paths.server_lock, paths.keeper_lock, paths.users_lock))):
         # Several times in a row, because another process that checks at this moment looks like a user.
-        seen_shared = seen_shared + 1 if locks.is_shared(paths.users_lock) else 0
+        seen_shared = seen_shared + 1 if file_locks.is_shared(paths.users_lock) else 0
         if seen_shared >= 5 or time.monotonic() > deadline:
             return False
-        time.sleep(locks.POLL_SECONDS)
+        time.sleep(file_locks.POLL_SECONDS)
     return True
 
 

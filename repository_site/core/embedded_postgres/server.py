@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import accounts, locks, state
+from . import accounts, file_locks, state
 from .accounts import Account
 from .keeper import start_keeper
 from .paths import DATABASE, PORT, ROLE, SOCKET_NAME, EmbeddedPostgresError, ServerPaths
@@ -76,7 +76,7 @@ def bring_up(paths: ServerPaths, start_lock: int) -> None:
         account = accounts.server_account(paths)
         accounts.admit(paths, account)
         # Before the server, so that the keeper stops it even if the process that started it is killed.
-        if not locks.is_held(paths.keeper_lock):
+        if not file_locks.is_held(paths.keeper_lock):
             start_keeper(paths)
         if not _settled(paths):
             _prepare(paths, account, bin_dir, start_lock)
@@ -88,7 +88,7 @@ def _settled(paths: ServerPaths) -> bool:
     """Wait while a server starts, stops or leaves child processes behind; return whether one is ready."""
     give_up_server = time.monotonic() + START_SECONDS
     give_up_orphans = time.monotonic() + ORPHAN_SECONDS
-    while locks.is_held(paths.server_lock):
+    while file_locks.is_held(paths.server_lock):
         now = time.monotonic()
         postmaster = state.read_postmaster(paths)
         if postmaster and state.is_postmaster(postmaster.pid, paths):
@@ -100,7 +100,7 @@ def _settled(paths: ServerPaths) -> bool:
                 f"A PostgreSQL on {paths.data_dir} does not become ready and does not end: see {paths.log_file},"
                 " wait for its processes or end them, and try again."
             )
-        time.sleep(locks.POLL_SECONDS)
+        time.sleep(file_locks.POLL_SECONDS)
     return False
 
 
@@ -223,7 +223,7 @@ def _launch(paths: ServerPaths, account: Account, bin_dir: Path) -> int:
         begin = os.fstat(log).st_size
         # The postmaster and its children inherit this descriptor and never use it. So the kernel knows whether any of
         # them runs, which pids do not tell (reused, zombies, other containers).
-        with locks.holding(paths.server_lock, fcntl.LOCK_EX, 5) as server_lock:
+        with file_locks.holding(paths.server_lock, fcntl.LOCK_EX, 5) as server_lock:
             accounts.run_as(
                 account,
                 [

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from . import locks
+from . import file_locks
 from .paths import ServerPaths
 
 LOG_LIMIT = 8 * 1024 * 1024
@@ -90,7 +90,7 @@ def is_healthy(paths: ServerPaths) -> bool:
     The server lock distinguishes a dead server from another process that got its pid; the pid distinguishes the
     server from child processes that outlive the postmaster for a moment.
     """
-    if not (locks.is_held(paths.server_lock) and locks.is_held(paths.keeper_lock)):
+    if not (file_locks.is_held(paths.server_lock) and file_locks.is_held(paths.keeper_lock)):
         return False
     postmaster = read_postmaster(paths)
     if postmaster is None or postmaster.state != "ready" or not is_alive(postmaster.pid):
@@ -103,9 +103,9 @@ def is_provisioned(paths: ServerPaths, postmaster: Postmaster) -> bool:
 
 
 def status(paths: ServerPaths) -> Status:
-    running = locks.is_held(paths.server_lock)
+    running = file_locks.is_held(paths.server_lock)
     postmaster = read_postmaster(paths) if running else None
-    return Status(running, postmaster.pid if postmaster else None, locks.count_shared(paths.users_lock))
+    return Status(running, postmaster.pid if postmaster else None, file_locks.count_shared(paths.users_lock))
 
 
 def open_log(paths: ServerPaths) -> int:

@@ -90,7 +90,7 @@ JOBS = Variable(
     values.number,
     "4",
     "Number of background jobs that the worker of `serve` runs at the same time; 0 for a server without a worker. The"
-    " worker uses up to three database connections more than that.",
+    " worker uses up to nine database connections more than that.",
 )
 SECRET_KEY = Variable(
     "REPOSITORY_SECRET_KEY",

@@ -17,7 +17,13 @@ from functools import cache
 from django.utils.http import parse_http_date_safe
 from django.utils.translation import gettext as _
 
-from repository_site.core.outgoing.addresses import Address, AddressRefused, Target, checked_addresses, parse_target
+from repository_site.core.outgoing.network_addresses import (
+    Address,
+    AddressRefused,
+    Target,
+    checked_addresses,
+    parse_target,
+)
 
 CONNECT_SECONDS = 3.0
 # From the look-up of the name to the end of the answer.
@@ -56,8 +62,9 @@ def post(url: str, headers: Mapping[str, str], body: bytes) -> OutgoingAnswer:
 
 
 def _reason(problem: Exception) -> str:
+    """Return an error as one line that the database can store: it can contain what the receiver has sent."""
     text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    return f"{type(problem).__name__}: {text}"[:500]
+    return f"{type(problem).__name__}: {' '.join(text.split())}".replace("\0", "\ufffd")[:500]
 
 
 def _exchange(target: Target, headers: Mapping[str, str], body: bytes, end: float) -> tuple[int, float, bytes]:

@@ -22,7 +22,7 @@ API_TAGS = {
     "facets": "Facets, their views, and the configuration of the types in a view.",
     "elements": "Read, create, update, draw and delete elements and their parts.",
     "search": "Full-text search, and suggestions while a user types.",
-    "diagrams": "Diagrams as SVG pictures.",
+    "diagrams": "Diagrams as SVG pictures and as BPMN 2.0 documents.",
     "reporting": "Elements with children, content and versions in full, for reports.",
     "release": "Transitions between states, new versions, and the lifecycle log.",
     "tasks": "Requests for approval: list and decide them.",

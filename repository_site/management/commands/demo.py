@@ -13,9 +13,9 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from repository_site.core import environment
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.ports import Bind
 from repository_site.core.problems import Unauthenticated
+from repository_site.core.terminal.command_line import RepositoryCommand
 from repository_site.management.commands.serve import add_server_arguments, check_bind, prepare_database, serve
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Command(RepositoryCommand):
                     f"  API document   {address}/_api/docs/",
                     f"  Reader pages   {address}/",
                     f"  Back office    {address}/admin/   login: {login}",
-                    f"  Site office    {base}/admin/   the same login",
+                    f"  Installation   {base}/admin/   its back office, with the same login",
                     f"  Health         {base}/healthz   {base}/readyz",
                     "",
                     f"  API token      {token}   role: administrator of {COLLECTION}/{STORAGE}",

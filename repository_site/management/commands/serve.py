@@ -13,15 +13,16 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core import environment
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.ports import Bind, PortProblem, check_port, suggest_port
+from repository_site.core.terminal.command_line import RepositoryCommand
 from repository_site.management.commands.work import job_count
 
 
 class Command(RepositoryCommand):
     help = (
         "Apply pending migrations, check the database, and serve the repository until Ctrl-C. One more process runs\n"
-        "the background jobs (lifecycle, measurements, clean-up), so nothing has to be scheduled elsewhere."
+        "the background jobs (lifecycle, webhooks, mails, measurements, clean-up), so nothing has to be scheduled\n"
+        "elsewhere."
     )
     examples = """\
   manage.py serve                                  listen on 127.0.0.1:8000

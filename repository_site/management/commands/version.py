@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from repository_site import __version__
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.terminal.command_line import RepositoryCommand
 
 
 class Command(RepositoryCommand):

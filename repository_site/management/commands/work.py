@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from repository_site.core import environment
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.terminal.command_line import RepositoryCommand
 
 # Requests come first when the processor is busy.
 NICENESS = 5
@@ -18,11 +18,11 @@ NICENESS = 5
 
 class Command(RepositoryCommand):
     help = (
-        "Run background jobs until Ctrl-C: the periodic jobs (lifecycle, measurements, clean-up), and what requests\n"
-        "leave to be done afterwards. `manage.py serve` runs such a worker itself, so this command is for machines\n"
-        "that only work, or for servers that run with `--jobs 0`. Several workers share the jobs; each job runs in\n"
-        "one of them, and each periodic job once. A worker that is told to stop gives its jobs ten seconds and\n"
-        "returns the others to the queue. The jobs of a worker that was killed are run again within a minute."
+        "Run background jobs until Ctrl-C: the periodic jobs (lifecycle, measurements, clean-up), and the work that\n"
+        "changes cause, such as webhooks and mails. `manage.py serve` runs such a worker itself, so this command is\n"
+        "for machines that only run jobs, or beside servers that run with `--jobs 0`. Several workers share the jobs;\n"
+        "each job runs in one of them, and each periodic job once. A worker that is told to stop gives its jobs ten\n"
+        "seconds and returns the others to the queue. The jobs of a worker that was killed run again within a minute."
     )
     examples = """\
   manage.py work             up to four jobs at the same time

@@ -166,7 +166,7 @@ def replica(look: Look) -> Iterator[HealthFinding]:
     if not has_replica():
         return
     if problem := catch_up(REPLICA_SECONDS):
-        yield warning(problem, "The primary answers meanwhile. Check the replica and DATABASE_REPLICA_URL.")
+        yield warning(problem, "Check the replica and DATABASE_REPLICA_URL. Until then, the primary answers.")
         return
     with connections[REPLICA].cursor() as cursor:
         cursor.execute("SELECT pg_is_in_recovery()")

@@ -39,7 +39,7 @@ def _storages(look: Look) -> HealthFinding:
     if measured < count:
         return warning(
             f"{count - measured} of {count} storages have never been measured",
-            "Schedule `manage.py measure_storages` once a night, by cron or a timer.",
+            "Run `manage.py measure_storages`, or wait for a worker, which measures them every night.",
         )
     largest = StorageSize.objects.select_related("storage__collection").order_by("-elements", "pk")[:SHOWN]
     shown = [

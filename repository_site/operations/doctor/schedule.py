@@ -76,13 +76,13 @@ def jobs(look: Look) -> Iterator[HealthFinding]:
 
 
 def judge_jobs(state: QueueState) -> Iterator[HealthFinding]:
-    text = f"{state.waiting} wait, {state.delayed} wait for their time, {state.running} run"
+    text = f"{state.waiting} wait, {state.delayed} are not due yet, {state.running} run"
     alive = f"{state.workers} workers run" if state.workers > 1 else f"{state.workers or 'no'} worker runs"
     if state.failed:
-        advice = "The site's back office shows the errors, and can retry them: Jobs."
+        advice = "Jobs in the back office of the installation shows the errors, and can retry them."
         yield warning(f"{state.failed} failed", advice)
     if state.longest > LONG_RUN:
-        advice = "The site's back office shows it: Jobs. If it hangs, restart its worker, and it returns to the queue."
+        advice = "Look at Jobs in the back office of the installation. If the job hangs, restart its worker."
         yield warning(f"a job has been running for {state.longest / 60:.0f} minutes", advice)
     if state.oldest > LONG_WAIT and state.workers:
         advice = "Jobs arrive faster than they are done, or block each other: raise `--jobs`, or add a worker."

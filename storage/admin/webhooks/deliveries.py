@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
@@ -25,6 +26,8 @@ from storage.models import DeliveryState, Webhook, WebhookDelivery
 from storage.pages import storage_of
 from storage.webhooks.deliveries import redeliver
 
+# Messages that one statement names.
+BATCH = 1000
 KINDS = {DeliveryState.WAITING: "info", DeliveryState.DELIVERED: "success", DeliveryState.DEAD: "danger"}
 
 
@@ -67,6 +70,11 @@ class WebhookDeliveryAdmin(StorageModelAdmin):
     )
     readonly_fields = ("type", "webhook", "state_badge", "created", "due", "content", "attempt_list")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
+        """Leave out the texts, which can be large. The page of one message reads its own."""
+        found: QuerySet[WebhookDelivery] = super().get_queryset(request)
+        return found.defer("message")
+
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
@@ -81,11 +89,13 @@ class WebhookDeliveryAdmin(StorageModelAdmin):
 
     @admin.action(description=gettext_lazy("Send again"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
-        chosen: dict[Any, list[Any]] = {}
-        for each in queryset:
-            chosen.setdefault(each.webhook_id, []).append(each.pk)
+        chosen: dict[UUID, list[UUID]] = {}
+        for webhook, id in queryset.order_by().values_list("webhook_id", "pk"):
+            chosen.setdefault(webhook, []).append(id)
+        # Somebody may have selected all messages of all pages.
+        parts = [(each, ids[at : at + BATCH]) for each, ids in chosen.items() for at in range(0, len(ids), BATCH)]
         try:
-            number = sum(redeliver(storage_of(request), webhook, ids) for webhook, ids in chosen.items())
+            number = sum(redeliver(storage_of(request), webhook, ids) for webhook, ids in parts)
         except Problem as problem:
             messages.error(request, problem.message)
             return

@@ -30,6 +30,7 @@ from storage.options import Role
 from storage.pages import caller_of, storage_of
 from storage.webhooks.changing import IssuedSecret, change_webhook, create_webhook, delete_webhook, rotate_secret
 from storage.webhooks.deliveries import send_test, undelivered_messages
+from storage.webhooks.fan_out import MOST_WAITING
 
 ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
 LIST = "admin:storage_webhook_changelist"
@@ -85,7 +86,9 @@ class WebhookAdmin(StorageModelAdmin):
     @admin.display(description=gettext_lazy("messages"))
     def messages_left(self, webhook: Any) -> SafeString:
         address = f"{reverse(DELIVERIES)}?webhook={webhook.pk}"
-        waiting = _("%d waiting") % webhook.numbers[DeliveryState.WAITING]
+        number = webhook.numbers[DeliveryState.WAITING]
+        # Otherwise nobody would know why the receiver gets no messages about new events (D341).
+        waiting = (_("%d waiting; further events follow later") if number >= MOST_WAITING else _("%d waiting")) % number
         number = webhook.numbers[DeliveryState.DEAD]
         dead = ngettext("%d dead letter", "%d dead letters", number) % number
         return format_html('<a class="underline" href="{}">{}</a>', address, two_lines(waiting, dead))

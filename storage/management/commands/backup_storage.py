@@ -7,16 +7,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import REPLICA_HELP, RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import REPLICA_HELP, RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 
 class Command(RepositoryCommand):
     help = (
-        "Write one storage to a file: content with all versions, diagrams, tasks, logs and history, the type\n"
-        "configuration, cultures, digests of tokens, and the memberships of staff accounts. The backup is one\n"
-        "snapshot; nobody has to stop working. The file gets its name when it is complete. `restore_storage`\n"
-        "reads it. Protect it like the database: it contains everything."
+        "Write one storage to a file: content with all versions, diagrams, tasks, logs, history and permalinks, the\n"
+        "type configuration, cultures, appearance, events, webhooks, messages, subscriptions, digests of tokens, and\n"
+        "the memberships of staff accounts. The backup is one snapshot; nobody has to stop working. The file gets\n"
+        "its name when it is complete. `restore_storage` reads it. Protect it like the database: it contains\n"
+        "everything."
     )
     examples = """\
   manage.py backup_storage acme handbook handbook-2026-11-15.backup

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 ALREADY = "All tables are already distributed.\n"
 # Citus takes no more.

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
+from repository_site.core.terminal.command_line import RepositoryCommand
 from storage.options import Role
 
 NO_END = date(9999, 12, 31)

@@ -1,4 +1,4 @@
-"""`manage.py list_cultures`: the cultures that a storage can have."""
+"""`manage.py list_cultures`: list the cultures that a storage can have."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 from storage.localisation.culture_arguments import english_name, known_tags
 
 

@@ -1,4 +1,4 @@
-"""`manage.py list_storages`: the storages of the installation."""
+"""`manage.py list_storages`: list the storages of the installation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Problem
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 from storage.tenancy.addresses import ADMINISTRATION_KEY
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`manage.py list_tokens`: the API tokens of a storage, a collection or the site."""
+"""`manage.py list_tokens`: list the API tokens of a storage, a collection or the site."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 
 if TYPE_CHECKING:
     from storage.models import ApiToken

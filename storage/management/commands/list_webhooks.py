@@ -1,4 +1,4 @@
-"""`manage.py list_webhooks`: the webhooks of a storage."""
+"""`manage.py list_webhooks`: list the webhooks of a storage."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.text_table import text_table
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.text_table import text_table
 
 
 class Command(RepositoryCommand):

@@ -1,4 +1,4 @@
-"""`manage.py measure_storages`: count the content of each storage for the site's back office, as a scheduled job."""
+"""`manage.py measure_storages`: count the content of each storage for the back office of the installation."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import NotFound
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 from storage.options import KEPT_DAYS
 
 if TYPE_CHECKING:
-    from storage.models import Storage, StorageSize
+    from storage.models import StorageSize
 
 
 class Command(RepositoryCommand):
     help = (
         "Count elements, versions, references, shapes and bytes of each storage, and store the numbers for the\n"
-        f"site's back office. The command also deletes request counts older than {KEPT_DAYS} days, expired\n"
-        "sessions and idempotency keys, and events that are older than their storage keeps them. A worker does the\n"
-        "same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one line for\n"
-        "each storage; `--verbosity 0` prints failures only."
+        f"back office of the installation. The command also deletes request counts older than {KEPT_DAYS} days,\n"
+        "expired sessions and idempotency keys, and events that are older than their storage keeps them. A worker\n"
+        "does the same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one\n"
+        "line for each storage; `--verbosity 0` prints failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
@@ -36,10 +36,11 @@ class Command(RepositoryCommand):
         from django.contrib.sessions.backends.db import SessionStore
 
         from storage.housekeeping import forget_and_measure
+        from storage.tenancy.contexts import storages_at
         from storage.traffic import forget_old_hours
 
         failed = 0
-        storages = self._storages(options["collection"], options["storage"])
+        storages = storages_at(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
             try:
                 forgotten_events, size = forget_and_measure(storage)
@@ -62,18 +63,6 @@ class Command(RepositoryCommand):
             self.stderr.write(f"{forgotten} request counts older than {KEPT_DAYS} days deleted.")
         if failed:
             raise CommandError(f"{failed} of {len(storages)} storages failed. Run the command again.")
-
-    def _storages(self, collection: str | None, key: str | None) -> list[Storage]:
-        from storage.models import Storage
-        from storage.tenancy.contexts import storage_at
-
-        if collection is None:
-            return list(Storage.objects.select_related("collection"))
-        if key is None:
-            raise CommandError(
-                "Name a storage (manage.py measure_storages acme handbook), or leave out both arguments."
-            )
-        return [storage_at(collection, key)]
 
 
 def _in_words(size: StorageSize) -> str:

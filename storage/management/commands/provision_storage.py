@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
 from repository_site.core.problems import Conflict
+from repository_site.core.terminal.command_line import RepositoryCommand
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
 from storage.management.quota_arguments import add_quota_arguments
 from storage.options import EVENT_DAYS, STUCK_AFTER_DAYS, AnonymousAccess

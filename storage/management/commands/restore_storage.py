@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from repository_site.core.command_line import RepositoryCommand
-from repository_site.core.progress import with_progress
+from repository_site.core.terminal.command_line import RepositoryCommand
+from repository_site.core.terminal.progress import with_progress
 
 if TYPE_CHECKING:
     from storage.backup.restoring import Restored

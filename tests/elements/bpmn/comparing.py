@@ -1,4 +1,4 @@
-"""TripComparison of two BPMN documents, written without the code that it judges."""
+"""Comparison of two BPMN documents, written without the code that it judges."""
 
 from __future__ import annotations
 

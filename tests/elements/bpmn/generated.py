@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape
 from hypothesis import strategies as st
 from lxml import etree
 
-from elements.bpmn.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.vocabulary import CALL, EVENT_TYPES, KINDS, MODEL, PLACEHOLDER, TASK, TYPES, bpmn, own
-from elements.bpmn.writing import ExportedProcess, write
+from elements.bpmn.document.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.vocabulary import CALL, EVENT_TYPES, KINDS, MODEL, PLACEHOLDER, TASK, TYPES, bpmn, own
+from elements.bpmn.generating.writing import ExportedProcess, write
 from elements.values.html import DECLARATION
 
 ENGLISH, GERMAN = "1033", "1031"

@@ -9,21 +9,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from lxml import etree
 from pytest_django import Settings
 
-from elements.api import bpmn_viewset
+from elements.api.diagrams import bpmn_viewset
+from elements.bpmn.document.reading import read
 from elements.bpmn.importing import ImportReport, import_bpmn
-from elements.bpmn.reading import read
 from repository_site.core.database.commits import ShardMoved
 from tests.elements.bpmn.conftest import DRAFT, RELEASED, BpmnClient
 from tests.elements.bpmn.documents import SMALL, definitions, large
 from tests.elements.bpmn.generated import CULTURES, ENGLISH
-from tests.elements.bpmn.test_bpmn_round_trips import assert_valid, unordered
+from tests.elements.bpmn.import_reports import counts
+from tests.elements.bpmn.omg_schema import assert_valid, unordered
 from tests.elements.drawing import problems
 
 pytestmark = pytest.mark.django_db
-
-
-def counts(**given: int) -> dict[str, int]:
-    return {"added": 0, "changed": 0, "removed": 0, "unchanged": 0, "kept": 0, "lost": 0} | given
 
 
 def test_document_becomes_the_diagram(client_of_bpmn: BpmnClient) -> None:

@@ -6,9 +6,10 @@ import pytest
 from lxml import etree
 from pytest_django import Settings
 
-from elements.bpmn import callers, importing, parsing
-from elements.bpmn.parsing import MAX_PREFIXES
-from elements.bpmn.reading import read
+from elements.bpmn import calling_diagrams, importing
+from elements.bpmn.document import parsing
+from elements.bpmn.document.parsing import MAX_PREFIXES
+from elements.bpmn.document.reading import read
 from repository_site.core.problems import Invalid
 from tests.elements.bpmn.conftest import DRAFT, BpmnClient
 from tests.elements.bpmn.documents import definitions
@@ -25,7 +26,7 @@ def connected(client: BpmnClient, into: str, **parameters: object) -> int:
 def test_one_import_connects_a_limited_number_of_diagrams(
     client_of_bpmn: BpmnClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(callers, "MOST_CALLERS", 2)
+    monkeypatch.setattr(calling_diagrams, "MOST_CALLERS", 2)
     for element in (DRAFT, *(client_of_bpmn.new_process(f"Caller {number}") for number in range(2))):
         client_of_bpmn.bring_in(call("Billing_1"), element)
     billing = client_of_bpmn.new_process("Billing")

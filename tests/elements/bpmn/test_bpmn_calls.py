@@ -10,7 +10,7 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.elements.bpmn.conftest import DRAFT, RELEASED, BpmnClient
 from tests.elements.bpmn.documents import definitions
-from tests.elements.bpmn.test_bpmn_api import counts
+from tests.elements.bpmn.import_reports import counts
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from elements.bpmn.files import bpmn_files
 from tests.elements.bpmn.comparing import compare, parsed
 from tests.elements.bpmn.conftest import BpmnClient
 from tests.elements.bpmn.judges import judge, placeless, require_judges
-from tests.elements.bpmn.test_bpmn_round_trips import schema
+from tests.elements.bpmn.omg_schema import schema
 
 FOLDER = os.environ.get("REPOSITORY_BPMN_CORPUS", "")
 REPORT = os.environ.get("REPOSITORY_BPMN_REPORT", "")

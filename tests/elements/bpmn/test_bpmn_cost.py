@@ -24,7 +24,7 @@ def statements(work: Callable[[], object]) -> int:
 
 def test_number_of_statements_is_constant(client_of_bpmn: BpmnClient) -> None:
     counts = {}
-    for size in (120, 400):
+    for size in (120, 240):
         document = large(size)
         client_of_bpmn.bring_in(large(3))
         counts[size] = {
@@ -33,7 +33,7 @@ def test_number_of_statements_is_constant(client_of_bpmn: BpmnClient) -> None:
             "renamed": statements(lambda: client_of_bpmn.bring_in(document.replace("Step", "Work"))),  # noqa: B023
             "export": statements(client_of_bpmn.take_out),
         }
-    assert counts[120] == counts[400]
+    assert counts[120] == counts[240]
     assert counts[120]["export"] < counts[120]["same"] < counts[120]["import"]
 
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elements.bpmn.free_places import GAP, TakenRoom
+from elements.bpmn.document.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import read
+from elements.bpmn.generating.free_places import GAP, TakenRoom
+from elements.bpmn.generating.placing import place
+from elements.bpmn.generating.writing import ExportedProcess, write
 from elements.bpmn.mapping import DiagramMapping
-from elements.bpmn.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.placing import place
-from elements.bpmn.reading import read
-from elements.bpmn.writing import ExportedProcess, write
-from elements.reading.drawings import DrawnFlow, DrawnShape, StoredDiagram
-from elements.writing.wanted_diagrams import WantedSource
+from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, StoredDiagram
+from elements.writing.diagrams.wanted_diagrams import WantedSource
 from tests.elements.bpmn.documents import definitions
 from tests.elements.bpmn.generated import areas
 

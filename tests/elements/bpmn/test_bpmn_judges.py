@@ -9,10 +9,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from lxml import etree
 
-from elements.bpmn.model import BpmnModel
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.reading import read
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import BpmnModel
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import read
+from elements.bpmn.generating.writing import write
 from tests.elements.bpmn.conftest import DRAFT, RELEASED, BpmnClient
 from tests.elements.bpmn.documents import SMALL
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, SUBJECT, documents, models

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 from lxml import etree
 
-from elements.bpmn.model import Area, BpmnModel
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.reading import ReadDocument, read
-from elements.bpmn.vocabulary import OWN, di
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import Area, BpmnModel
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import ReadDocument, read
+from elements.bpmn.document.vocabulary import OWN, di
+from elements.bpmn.generating.writing import write
 from repository_site.core.problems import Invalid, Unreadable
 from tests.elements.bpmn.comparing import TripComparison, compare
 from tests.elements.bpmn.conftest import BpmnClient
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, SUBJECT
+from tests.elements.bpmn.omg_schema import assert_valid
 from tests.elements.bpmn.peculiar_documents import (
     COMPLETE,
     DRAWN,
@@ -28,7 +29,6 @@ from tests.elements.bpmn.peculiar_documents import (
     process,
     shape,
 )
-from tests.elements.bpmn.test_bpmn_round_trips import assert_valid
 
 POOL = pools('<participant id="A" name="a" processRef="P"/>')
 

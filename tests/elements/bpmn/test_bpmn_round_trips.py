@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import pytest
-import SpiffWorkflow
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from elements.bpmn.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
-from elements.bpmn.parsing import parse_stored
-from elements.bpmn.reading import read
-from elements.bpmn.vocabulary import bpmn, di, own
-from elements.bpmn.writing import write
+from elements.bpmn.document.model import BpmnFlow, BpmnLane, BpmnModel, BpmnNode
+from elements.bpmn.document.parsing import parse_stored
+from elements.bpmn.document.reading import read
+from elements.bpmn.document.vocabulary import bpmn, di, own
+from elements.bpmn.generating.writing import write
 from elements.values.html import DECLARATION
 from tests.elements.bpmn.documents import definitions
 from tests.elements.bpmn.generated import CULTURES, ENGLISH, GERMAN, SUBJECT, documents, edited, models
+from tests.elements.bpmn.omg_schema import assert_valid, unordered
 from tests.scale import scaled
-
-
-@cache
-def schema() -> etree.XMLSchema:
-    """Return the OMG schemas, which SpiffWorkflow ships."""
-    folder = Path(SpiffWorkflow.__file__).parent / "bpmn/parser/schema"
-    return etree.XMLSchema(file=str(folder / "BPMN20.xsd"))
-
-
-def assert_valid(document: bytes) -> None:
-    schema().assertValid(etree.fromstring(document))
-
-
-def unordered(model: BpmnModel) -> tuple[dict[str, object], ...]:
-    return tuple({each.id: each for each in part} for part in (model.nodes, model.flows, model.lanes))
 
 
 @pytest.mark.long

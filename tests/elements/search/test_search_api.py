@@ -9,12 +9,12 @@ from uuid import uuid4
 import pytest
 
 from elements.models import ElementVersion, Lane, SearchPosting
-from elements.search import finding
+from elements.search import expanding, finding
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.elements.handbook import ID, LINES, wire
+from tests.elements.handbook import HTML, ID, LINES, wire
 from tests.factories import token_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("handbook")]
@@ -134,6 +134,10 @@ def test_filters_leave_counts_as_they_are(api: ApiClient) -> None:
 def test_a_similar_text_is_suggested_if_it_finds_something(api: ApiClient, editor: str) -> None:
     nothing = {"count": 0, "values": [], "facets": {}, "types": {}, "states": {}, "isComplete": True}
     assert get(api, "handel ordre") == {**nothing, "suggestion": "handle order"}
+    # What was excluded stays so: the only process with these words has an invoice.
+    assert get(api, "handel -rival ordre") == {**nothing, "suggestion": "handle order -rival"}
+    assert get(api, 'handel ordre -"an invoice"')["suggestion"] == 'handle order -"an invoice"'
+    assert get(api, "handel ordre -invoice") == nothing
     assert get(api, "zeppelin") == nothing
     # The word is in a draft only.
     assert get(api, "everry") == nothing
@@ -200,8 +204,54 @@ def test_people_are_found_by_what_readers_see_of_them(handbook: Storage, api: Ap
 
 
 def test_signs_without_a_meaning(api: ApiClient) -> None:
-    for text in ("\0", "…", "\ufe0f", "' OR 1=1", "\\"):
+    for text in ("\0", "…", "\ufe0f", "' OR 1=1", "\\", "😀", "_____", "%order%zzz"):
         assert get(api, text)["values"] == [], text
+    for text in ("\0order", "ord\0", "😀 order"):
+        assert api.get(f"{SEARCH}/suggestions?q={quote(text)}").json()["values"] == [hit("order-2")], text
+
+
+def test_references_to_characters_are_letters(api: ApiClient, architect: str) -> None:
+    """Editors of markup write letters in this form. `$filter` compares the value itself."""
+    text = f"{HTML}<p>Endpr&#252;fung der Stra&#xDF;e</p>"
+    given = [{"id": ID["order"], "attributes": {"description": {"1033": text}}}]
+    assert api.post(PROCESSES, {"elements": given}, "application/json", token=architect).status_code == 200
+    marked = "<mark>Endprüfung</mark> der <mark>Straße</mark>"
+    assert get(api, "endprufung strasse", architect)["values"] == [
+        {**hit("order-3"), "excerpt": {"attribute": "description", "culture": 1033, "text": marked}}
+    ]
+    assert found(api, "fung", architect) == []
+    for part, is_found in {"ndpr&#252;fung": True, ";fung der": True, "#252;fun": True, "prüfung": False}.items():
+        query = quote(f"Contains(description, '{part}')")
+        listed = api.get(f"{PROCESSES}?$filter={query}", token=architect).json()["elements"]
+        assert [each["id"] for each in listed] == [ID["order"]] * is_found, part
+
+
+def test_a_word_that_was_posted_twice_does_not_hide_others(
+    handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result that may lack elements says so."""
+    with tenant_scope(handbook):
+        for each in SearchPosting.objects.filter(word="order"):
+            SearchPosting.objects.create(word="order", in_name=each.in_name, size=each.size, versions=each.versions)
+    assert get(api, "order ")["isComplete"] is True
+    monkeypatch.setattr(finding, "MOST_CANDIDATES", 2)
+    assert get(api, "order ")["isComplete"] is False
+
+
+@pytest.mark.parametrize("limit", ["MOST_REFERENCES", "MOST_LINKED"])
+def test_a_name_with_too_many_references(api: ApiClient, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    assert get(api, "anna")["isComplete"] is True
+    monkeypatch.setattr(finding, limit, 1)
+    answer = get(api, "anna")
+    assert (answer["isComplete"], answer["types"]["user"]) == (False, 1)
+
+
+def test_a_phrase_whose_last_word_has_many_endings(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its other words find everything."""
+    monkeypatch.setattr(expanding, "MOST_BEGINNINGS", 1)
+    answer = get(api, "handle-ord")
+    assert ([each["versionId"] for each in answer["values"]], answer["isComplete"]) == ([ID["order-2"]], True)
+    assert get(api, "ord")["isComplete"] is False
 
 
 def test_suggestions(api: ApiClient, editor: str) -> None:
@@ -213,6 +263,9 @@ def test_suggestions(api: ApiClient, editor: str) -> None:
     assert names == ["Check", "Check again", "Crew", "CRM", "customer view", "Ben Cole"]
     assert api.get(f"{SEARCH}/suggestions?q=again+che", token=editor).json()["values"] == [hit("check-3")]
     assert api.get(f"{SEARCH}/suggestions?q=again+che").json() == {"count": 0, "values": []}
+    for text in ("che -again", '-"check again" che'):
+        path = f"{SEARCH}/suggestions?q={quote(text)}"
+        assert [each["id"] for each in api.get(path, token=editor).json()["values"]] == [ID["check-2"]], text
 
 
 def test_all_problems_are_reported(api: ApiClient) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable
+from html import unescape
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ from django.db import connection
 
 from elements.filters.clues import COMMON_MARKUP, IN_MARKUP, SHORTEST
 from elements.filters.words import words_of
-from elements.models import ElementVersion, SearchDocument, SearchPosting, SearchWord
+from elements.models import ElementVersion, Lane, SearchDocument, SearchPosting, SearchWord
 from elements.search import rebuilding
 from elements.search.excerpts import TAG
 from elements.search.rebuilding import measure_search
@@ -30,18 +32,23 @@ from tests.named_storages import StorageWatch
 
 pytestmark = pytest.mark.django_db
 PROCESSES = "/acme/handbook/_api/rest/facets/processes/views/detail/elements"
-WORDS = ("Order", "parts", "Ärger", "Straße", "invoices", "2026", "ISO-9001", "x" * 45, "<b>", "a&amp;b", "製造工程")
+WORDS = (
+    "Order", "parts", "Ärger", "Straße", "invoices", "2026", "ISO-9001", "x" * 45, "<b>", "a&amp;b", "製造工程",
+    "Pr&#252;fung", "&#x004D;&#x0E4;rchen&#8203;buch",
+)  # fmt: skip
+# The words that markup adds to the index: those of tags, and those around a reference to a character.
+MARKUP = re.compile(r"<[^>]*>|[^\s<>]*&#\w+;[^\s<>]*")
 
 
 def lines(texts: Iterable[str]) -> list[str]:
     """Return the words of each text, sorted by their texts."""
-    plain = [TAG.sub(" ", text).replace("&amp;", " ") if XML_DECLARATION.match(text) else text for text in texts]
+    plain = [unescape(TAG.sub(" ", text)) if XML_DECLARATION.match(text) else text for text in texts]
     return sorted(" ".join(words) for text in plain if (words := words_of(text)))
 
 
 def markup(texts: Iterable[str]) -> list[str]:
     """Return the words of all markup in one line, without short and common ones."""
-    tags = " ".join(tag for text in texts if XML_DECLARATION.match(text) for tag in TAG.findall(text))
+    tags = " ".join(tag for text in texts if XML_DECLARATION.match(text) for tag in MARKUP.findall(text))
     words = {word for word in words_of(tags) if len(word) >= SHORTEST and word not in COMMON_MARKUP}
     return [" ".join(sorted(IN_MARKUP + word for word in words))] if words else []
 
@@ -80,6 +87,7 @@ def check_index() -> None:
     assert words <= {each.word for each in SearchWord.objects.all() if each.word == each.stem}
 
 
+@pytest.mark.long
 def test_the_database_folds_as_python_does() -> None:
     # Newer versions of Unicode assign further letters. Lines stay lines.
     letters = [chr(code) for code in range(1, 0x20000) if code != 10 and category(chr(code)) not in ("Cs", "Cn")]
@@ -89,6 +97,21 @@ def test_the_database_folds_as_python_does() -> None:
         (folded,) = cursor.fetchone()
     pairs = zip(texts, folded, strict=True)
     assert [text for text, found in pairs if found.strip(" \n").split(" ") != words_of(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Pr&#252;fung", "Prüfung"),
+        ("&#x41;&#0066;c<b>&#x1F600;</b>", "ABc 😀 "),
+        ("a&#60;b&#62; &#38;lt; &amp;", "a b>  lt; &amp;"),
+        ("&#0;&#xD800;&#xFFFFFF;&#1114112;&#9999999;&#99999999;", "      99999999;"),
+        ("1&#;2&#x;3&#", "1 ;2 x;3 "),
+        ("252;plain", "252;plain"),
+    ],
+)
+def test_references_to_characters_are_letters(text: str, plain: str) -> None:
+    assert fetch("SELECT elements_search_decoded(%s::text)", [text]) == [(plain,)]
 
 
 def test_every_imported_version_is_indexed(handbook: Storage) -> None:
@@ -240,29 +263,36 @@ def test_a_migration_indexes_existing_versions(
     given = {"elements": [{"id": ID["order"], "attributes": values}]}
     assert api.post(PROCESSES, given, "application/json", token=architect).status_code == 200
     with tenant_scope(handbook):
-        before = set(SearchDocument.objects.values_list("id", "names", "texts"))
+        Lane.objects.create(version_id=ID["order-3"], position=0, name={"1033": "Warehouse"})
+        before = set(SearchDocument.objects.values_list("id", "names", "texts", "drawn"))
         [document] = SearchDocument.objects.filter(texts__endswith=" <class <wide \n")
         assert "\n 製 製造 造 \n" in document.names
         SearchDocument.objects.filter(id__lt=ID["order-1"]).delete()
-        SearchDocument.objects.filter(id=document.id).update(names="\n 製造 \n", texts="\n zeppelin \n")
+        SearchDocument.objects.filter(id=document.id).update(names="\n 製造 \n", texts="\n zeppelin \n", drawn="")
         SearchPosting.objects.all().delete()
         SearchWord.objects.filter(word="crew").delete()
     storage_watch.take()
-    migration = import_module("elements.migrations.0033_fill_search_index_once")
+    migration = import_module("elements.migrations.0037_search_in_diagrams")
     migration.fill(None, SimpleNamespace(connection=connection))
     # Outside a scope of the service, the INSERT takes the storage from the versions, which name it.
     assert {each.split(":")[0] for each in storage_watch.take()} == {"elements_searchdocument"}
     with tenant_scope(handbook):
-        assert set(SearchDocument.objects.values_list("id", "names", "texts")) == before
+        assert set(SearchDocument.objects.values_list("id", "names", "texts", "drawn")) == before
         assert SearchPosting.objects.filter(word="crew", in_name=True).get().versions == [UUID(ID["crew"])]
         assert SearchWord.objects.filter(word="crew").exists()
-        for word in ("<wide", "製", "造"):
+        for word in ("<wide", "製", "造", "warehouse"):
             assert SearchPosting.objects.get(word=word).versions == [document.id]
 
 
 def test_functions_run_without_just_in_time_compilation() -> None:
     """A migration that replaces one of them has to say so again (D391)."""
-    functions = ["elements_keep_documents", "elements_post_words", "elements_search_markup"]
+    functions = [
+        "elements_keep_documents",
+        "elements_keep_drawn",
+        "elements_post_words",
+        "elements_search_decoded",
+        "elements_search_markup",
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT proname FROM pg_proc WHERE proname = ANY(%s) AND 'jit=off' = ANY(proconfig) ORDER BY 1", [functions]

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from release.messages import addresses
-from release.messages.addresses import DISTANCE, address_path, confirm_address, mail_address_link, tell_old_address
+from release.messages import mail_addresses
+from release.messages.mail_addresses import DISTANCE, address_path, confirm_address, mail_address_link, tell_old_address
 from storage.models import AnonymousAccess, Recipient, StaffAccount, Storage, Subscription
 from storage.tenancy.scope import tenant_scope
 from tests.jobs import waiting_jobs
@@ -86,7 +86,7 @@ def test_a_link_is_valid_for_a_day_and_for_one_address(
     reader.post(PAGE, {"address": "other@example.org"})
     assert USED in text_of(reader.post(first, follow=True))
     second = f"/acme/house/{address_path(vera())}"
-    monkeypatch.setattr(addresses, "VALID_HOURS", -1)
+    monkeypatch.setattr(mail_addresses, "VALID_HOURS", -1)
     assert USED in text_of(reader.post(second, follow=True))
     monkeypatch.undo()
     assert reader.post(f"{second}x")["Location"] == PAGE

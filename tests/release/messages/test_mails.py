@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from release.messages.links import unsubscribe_path
+from release.messages.mail_links import unsubscribe_path
 from release.models import Task
 from storage.models import MailTime, Message, MessageKind, MessageLog, OutgoingMail, Recipient, Storage
 from storage.tenancy.scope import tenant_scope

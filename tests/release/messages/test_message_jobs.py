@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from uuid import UUID
@@ -15,8 +16,8 @@ from structlog.testing import capture_logs
 
 from elements.models import ElementVersion
 from release.messages import gathering, sending
-from release.messages.addresses import mail_address_link
 from release.messages.deciders import Deciders
+from release.messages.mail_addresses import mail_address_link
 from release.messages.periodic import tell_everybody, tell_of_events
 from release.messages.sending import make_mails, send_mails
 from release.models import Task
@@ -24,6 +25,7 @@ from storage.access.memberships import MembershipTerms, admit, change_membership
 from storage.events import recording
 from storage.jobs.enqueueing import MAIL, NETWORK, QUEUE
 from storage.jobs.worker import places_of
+from storage.messages.writing import NewMessage, add_messages
 from storage.models import (
     MailTime,
     Message,
@@ -315,6 +317,21 @@ def test_approvers_are_reminded_before_a_task_is_due(
             told.append([each.recipient.key for each in reminders])
     ben = f"user:{ID['ben']}"
     assert told == [[], [], [ben], [ben]]
+
+
+@pytest.mark.django_db
+def test_many_messages_need_little_memory(house: Storage) -> None:
+    """An import below an element with many subscribers."""
+    new = [NewMessage(f"staff:{each % 50}", MessageKind.RELEASED, UUID(int=each)) for each in range(10_000)]
+    tracemalloc.start()
+    try:
+        with tenant_scope(house):
+            add_messages(new)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    with tenant_scope(house):
+        assert Message.objects.count() == 10_000
 
 
 def test_old_messages_are_deleted_in_batches(

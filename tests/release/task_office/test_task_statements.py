@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from elements import counting
 from elements.models import Element, ElementVersion
+from elements.sizes import counting
 from release.models import LifecycleEntry, Task
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope

@@ -19,7 +19,7 @@ from tests.release.house import ID, PEOPLE, MakeClient
 from tests.release.settable_clock import SettableClock
 from tests.release.task_calls import act, appoint, done
 from tests.release.task_pages import member
-from tests.release.waiting.test_waiting_versions import submit, tasks_of, with_approvals
+from tests.release.waiting.waiting_tasks import submit, tasks_of, with_approvals
 
 pytestmark = pytest.mark.django_db
 NAMES = {f"user:{id}": name for name, id in ID.items()}

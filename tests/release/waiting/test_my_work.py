@@ -31,7 +31,7 @@ def sections(client: Client) -> dict[str, str]:
     """Return the text of the page by the heading of each section."""
     response = client.get(WORK)
     assert response.status_code == 200
-    names = ["Tasks for me", "My requests", "My drafts", "What I own that ends within 60 days"]
+    names = ["Tasks for me", "My requests", "My elements in process", "What I own that ends within 60 days"]
     text = text_of(response)
     parts = re.split("|".join(map(re.escape, names)), text[text.rindex("My work") :])
     return dict(zip(names, (each.strip() for each in parts[1:]), strict=True))
@@ -128,9 +128,9 @@ def test_what_a_group_owns_ends_soon_for_its_members(house: Storage, clock: Sett
 
 def test_my_drafts_and_what_ends_soon(house: Storage, clock: SettableClock) -> None:
     anna, ben = (member(house, role, user=name) for name, role in (("anna", Role.EDITOR), ("ben", Role.APPROVER)))
-    names = re.findall(r"\w+-1", sections(anna)["My drafts"])
+    names = re.findall(r"\w+-1", sections(anna)["My elements in process"])
     assert sorted({*names}) == ["inProcess-1", "inReview-1", "readyForQa-1", "readyForRelease-1"]
-    assert sections(ben)["My drafts"] == "You have no drafts."
+    assert sections(ben)["My elements in process"] == "You have no elements in process."
     assert "Nothing that you own ends soon." in sections(ben)["What I own that ends within 60 days"]
     with tenant_scope(house):
         ElementVersion.objects.filter(id=ID["released-1"]).update(valid_until="2026-08-29T00:00:00Z")

@@ -19,32 +19,16 @@ from tests.release.house import ID, HouseClient, MakeClient, Wire
 from tests.release.settable_clock import SettableClock
 from tests.release.stored_contents import fresh
 from tests.release.task_calls import ANOTHERS, act, appoint, change_state, done, grant, label, logged, refused, wire
+from tests.release.waiting.waiting_tasks import submit, tasks_of, with_approvals
 
 pytestmark = pytest.mark.django_db
 DUE = "2026-07-15T12:00:00"
 CHANGED = "The release cycle has changed since the task was created; reject or withdraw the task."
 
 
-def submit(desk: HouseClient, transition: str = "InProcessToInReview", name: str = "inProcess") -> None:
-    desk.applied(name, transition)
-
-
-def tasks_of(desk: HouseClient, name: str = "inProcess", state: str = "open") -> dict[str, str]:
-    """Return the ids of the tasks of an element by the name of the assignee."""
-    names = {id: name for name, id in ID.items()}
-    return {
-        names[each["assignee"]["id"]] if "assignee" in each else "": each["id"]
-        for each in desk.tasks(f"?assignee=all&state={state}&element={ID[name]}")
-    }
-
-
 def state_of(desk: HouseClient, name: str = "inProcess") -> str:
     state: str = desk.element(name)["state"]
     return state
-
-
-def with_approvals(storage: Storage, approvals: int) -> None:
-    change_state(storage, "inReview", approvals=approvals)
 
 
 def stuck(storage: Storage, task: str) -> Any:

@@ -19,7 +19,7 @@ import pytest
 from repository_site.core.embedded_postgres import (
     EmbeddedPostgres,
     EmbeddedPostgresError,
-    locks,
+    file_locks,
     state,
 )
 from repository_site.core.embedded_postgres.paths import ServerPaths
@@ -100,7 +100,7 @@ def end_processes_in(folder: Path) -> None:
     for process in processes_in(folder):
         process.kill()
     for lock in folder.rglob("server.lock"):
-        wait_for(lambda lock=lock: not locks.is_held(lock))  # type: ignore[misc]
+        wait_for(lambda lock=lock: not file_locks.is_held(lock))  # type: ignore[misc]
 
 
 def remove_folder(folder: Path) -> None:
@@ -135,7 +135,7 @@ def processes_in(folder: Path) -> list[psutil.Process]:
 
 def assert_gone(server: EmbeddedPostgres) -> None:
     """Check that postmaster, its children and the keeper end by themselves."""
-    wait_for(lambda: not locks.is_held(ServerPaths(server.data_dir).server_lock))
+    wait_for(lambda: not file_locks.is_held(ServerPaths(server.data_dir).server_lock))
     wait_for(lambda: not processes_in(server.data_dir))
     assert state.read_postmaster(ServerPaths(server.data_dir)) is None, "not shut down in order"
 

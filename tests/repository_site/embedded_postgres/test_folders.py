@@ -14,7 +14,7 @@ from repository_site.core.embedded_postgres import (
     EmbeddedPostgres,
     EmbeddedPostgresError,
     accounts,
-    locks,
+    file_locks,
     state,
 )
 from repository_site.core.embedded_postgres.paths import SOCKET_NAME, SOCKET_PATH_LIMIT, ServerPaths
@@ -119,11 +119,11 @@ def test_status_for_operators(server: EmbeddedPostgres) -> None:
 
 @only_at_full_scale
 def test_leases_are_close_on_exec_and_locks_survive_removal(folder: Path) -> None:
-    descriptor = locks.acquire(folder / "lock", fcntl.LOCK_EX, 1)
+    descriptor = file_locks.acquire(folder / "lock", fcntl.LOCK_EX, 1)
     assert not os.get_inheritable(descriptor)
-    assert locks.is_held(folder / "lock")
+    assert file_locks.is_held(folder / "lock")
     with pytest.raises(EmbeddedPostgresError, match="has locked"):
-        locks.acquire(folder / "lock", fcntl.LOCK_SH, 0.05)
+        file_locks.acquire(folder / "lock", fcntl.LOCK_SH, 0.05)
     (folder / "lock").unlink()
-    assert not locks.is_open_on(descriptor, folder / "lock")
+    assert not file_locks.is_open_on(descriptor, folder / "lock")
     os.close(descriptor)

@@ -13,8 +13,8 @@ from repository_site.core.embedded_postgres import (
     EmbeddedPostgres,
     EmbeddedPostgresError,
     accounts,
+    file_locks,
     keeper,
-    locks,
 )
 from repository_site.core.embedded_postgres.paths import SOCKET_NAME, ServerPaths
 from tests.repository_site.embedded_postgres.server_processes import (
@@ -41,7 +41,7 @@ def test_kill_of_the_only_user_stops_the_server(server: EmbeddedPostgres, users:
 @only_at_full_scale
 def test_kill_of_the_starter_while_the_server_starts(server: EmbeddedPostgres, users: Users) -> None:
     process = users.begin(server.data_dir)
-    wait_for(lambda: locks.is_held(ServerPaths(server.data_dir).server_lock))
+    wait_for(lambda: file_locks.is_held(ServerPaths(server.data_dir).server_lock))
     kill(process)
     assert_gone(server)
 

@@ -7,13 +7,7 @@ import math
 from repository_site.core.environment.values import Rate
 from repository_site.core.fairness import budgets
 from repository_site.core.fairness.budgets import LONGEST_DEBT, Budget
-
-
-class BudgetClock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.repository_site.fairness.budget_clock import BudgetClock
 
 
 def test_work_is_charged_and_time_pays_for_it() -> None:

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from repository_site.core.environment.values import Rate
 from repository_site.core.fairness import gate as gates
-from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.gate import Gate
 from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import WINDOW, Presence
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, TooManyRequests
+from tests.repository_site.fairness.gates import ACME, ANNA, BEN, RIVAL, GateClock, entered, wait_for, waiting
 
-ACME, RIVAL = "acme/handbook", "rival/handbook"
-ANNA, BEN = 1, 2
 PLACES = 8
-
-
-class GateClock:
-    """The time of the gate, which stands still unless a test moves it."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.slept: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
 
 
 @pytest.fixture
@@ -48,37 +31,11 @@ def gate(monkeypatch: pytest.MonkeyPatch, clock: GateClock) -> Gate:
     return Gate(PLACES, Rate(0.001, 5), Rate(0.001, 3), Presence(clock.monotonic))
 
 
-def entered(gate: Gate, count: int, storage: str = ACME, caller: int = ANNA) -> list[Ticket]:
-    return [gate.enter(storage, caller) for _ in range(count)]
-
-
 def refusal(gate: Gate, storage: str = ACME, caller: int = ANNA) -> tuple[str, int]:
     with pytest.raises((TooManyRequests, Busy)) as caught:
         gate.enter(storage, caller)
     assert isinstance(caught.value, TooManyRequests | Busy)
     return caught.value.message, caught.value.retry_after
-
-
-@contextmanager
-def waiting(gate: Gate, storage: str = ACME, caller: int = ANNA, is_accepted: bool = True) -> Iterator[list[Ticket]]:
-    """A thread that waits at the gate; it has a ticket as soon as it may run."""
-    found: list[Ticket] = []
-    before = gate.waiting
-    thread = threading.Thread(target=lambda: found.append(gate.enter(storage, caller, is_accepted=is_accepted)))
-    thread.start()
-    while gate.waiting == before:
-        time.sleep(0.001)
-    yield found
-    thread.join(60)
-    assert not thread.is_alive()
-
-
-def wait_for(found: list[Ticket]) -> Ticket:
-    end = time.monotonic() + 60
-    while not found:
-        assert time.monotonic() < end
-        time.sleep(0.001)
-    return found[0]
 
 
 class TestPlaces:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from elements.reading import batches
+from elements.reading.lists import batches
 from repository_site.core.fairness.gate import Ticket
 from repository_site.core.fairness.large_lists import LargeLists, Turns
 from repository_site.core.problems import TooManyRequests

@@ -9,7 +9,7 @@ import pytest
 
 from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import NEAR, SLOTS, WINDOW, Presence
-from tests.repository_site.fairness.test_budgets import BudgetClock
+from tests.repository_site.fairness.budget_clock import BudgetClock
 
 ACME, RIVAL = "acme/handbook", "rival/handbook"
 

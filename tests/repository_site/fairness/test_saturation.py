@@ -9,7 +9,7 @@ from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import MOST_YOUNG, YOUNG_SECONDS, Gate, Ticket
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.saturation import BETWEEN, Saturation, read_times
-from tests.repository_site.fairness.test_gate import ACME, ANNA, BEN, RIVAL, GateClock, entered, wait_for, waiting
+from tests.repository_site.fairness.gates import ACME, ANNA, BEN, RIVAL, GateClock, entered, wait_for, waiting
 
 OTHER = "other/handbook"
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from repository_site.core.outgoing import addresses, posting
-from repository_site.core.outgoing.addresses import AddressRefused, check_address, is_allowed, parse_target
+from repository_site.core.outgoing import network_addresses, posting
+from repository_site.core.outgoing.network_addresses import AddressRefused, check_address, is_allowed, parse_target
 from tests.receivers import receiving
 
 PRIVATE = """0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 169.254.1.1 169.254.169.254
@@ -167,5 +167,5 @@ def test_a_look_up_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     with pytest.raises(AddressRefused, match=r"Looking up slow\.example takes too long\."):
-        addresses.checked_addresses(parse_target("https://slow.example/"), seconds=0.05)
+        network_addresses.checked_addresses(parse_target("https://slow.example/"), seconds=0.05)
     ended.set()

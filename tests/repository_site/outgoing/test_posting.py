@@ -76,7 +76,7 @@ def test_request_has_the_headers_and_the_body(receiver: Receiver) -> None:
         ("redirect", (302, "", b"no")),
         ("too-long", (200, "", b"short")),
         ("too-short", (200, "", b"mu")),
-        ("nonsense", (None, "BadStatusLine: not http at all\r\n", b"")),
+        ("nonsense", (None, "BadStatusLine: not http at all", b"")),
         ("closes", (None, "RemoteDisconnected: Remote end closed connection without response", b"")),
         ("huge-headers", (None, "ValueError: The headers of the answer are too long.", b"")),
     ],

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from repository_site.operations.wsgi_worker import Gateway, environment_of
+from tests.repository_site.request_scopes import scope
 from tests.server_process import Server
 
 INFO = "/demo/showcase/_api/rest/info"
@@ -69,13 +70,6 @@ def test_other_headers_with_underscores_are_ignored(server: Server) -> None:
     )
     assert send(server, f"If_None_Match: {tag}", path=elements)[0] == 200
     assert send(server, f"If-None-Match: {tag}", path=elements)[0] == 304
-
-
-def scope(*headers: tuple[bytes, bytes], **changes: Any) -> dict[str, Any]:
-    return {
-        "http_version": "1.1", "server": ("127.0.0.1", 8000), "client": ("192.0.2.1", 4711), "scheme": "http",
-        "method": "GET", "raw_path": b"/a%20b/%C3%BC", "query_string": b"x=%20", "headers": list(headers), **changes,
-    }  # fmt: skip
 
 
 def test_variables_of_the_process_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_the_page_shows_jobs_and_errors(failed: QueuedJob, other_storage: Storag
     assert "acme/handbook" in page
     assert "rival/handbook" in page
     numbers = " ".join(strip_tags(page[page.index("access-tiles") :]).split())
-    expected = "Waiting 0 Waiting for their time 1 Running 0 Failed 1 Oldest wait 0:00 Workers 0"
+    expected = "Waiting 0 Not due yet 1 Running 0 Failed 1 Oldest wait 0:00 Workers 0"
     assert expected in numbers
     only_failed = browser.get(f"{PAGE}?state=failed").content.decode()
     assert "acme/handbook" in only_failed
@@ -130,15 +130,15 @@ def test_metrics_show_the_queue(failed: QueuedJob, storage: Storage) -> None:
 
 
 OVERLOADED = "Jobs arrive faster than they are done, or block each other: raise `--jobs`, or add a worker."
-HANGS = "The site's back office shows it: Jobs. If it hangs, restart its worker, and it returns to the queue."
-OFFICE = "The site's back office shows the errors, and can retry them: Jobs."
+HANGS = "Look at Jobs in the back office of the installation. If the job hangs, restart its worker."
+OFFICE = "Jobs in the back office of the installation shows the errors, and can retry them."
 
 
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        (QueueState(0, 0, 0, 0, 0.0, 0), [ok("no worker runs; 0 wait, 0 wait for their time, 0 run")]),
-        (QueueState(3, 2, 1, 0, 20.0, 1), [ok("1 worker runs; 3 wait, 2 wait for their time, 1 run")]),
+        (QueueState(0, 0, 0, 0, 0.0, 0), [ok("no worker runs; 0 wait, 0 are not due yet, 0 run")]),
+        (QueueState(3, 2, 1, 0, 20.0, 1), [ok("1 worker runs; 3 wait, 2 are not due yet, 1 run")]),
         (QueueState(3, 2, 1, 4, 20.0, 2), [warning("4 failed", OFFICE)]),
         (QueueState(0, 0, 1, 0, 0.0, 1, 7200.0), [warning("a job has been running for 120 minutes", HANGS)]),
         (

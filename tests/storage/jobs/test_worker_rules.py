@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -201,14 +202,19 @@ def test_an_equal_job_does_the_work_of_the_next_attempt(storage: Storage) -> Non
     assert not QueuedJob.objects.exists()
 
 
-def test_an_unavailable_database_is_not_a_failure_of_the_job(storage: Storage) -> None:
+@pytest.mark.parametrize(("is_distributed", "status"), [(False, "failed"), (True, "todo")])
+def test_an_unavailable_database_is_not_a_failure_of_the_job(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, is_distributed: bool, status: str
+) -> None:
+    """While a node of a cluster is away, the queue of the coordinator works, and no job of its storages may end."""
+    monkeypatch.setattr(worker_module, "engine", lambda: SimpleNamespace(is_distributed=is_distributed))
     lose_the_database.enqueue(storage)
     work()
     found = QueuedJob.objects.get()
     assert (found.status, found.attempts, found.scheduled_at is not None) == ("todo", 1, True)
     QueuedJob.objects.update(attempts=MOST_INTERRUPTIONS, scheduled_at=None)
     work()
-    assert QueuedJob.objects.get().status == "failed"
+    assert QueuedJob.objects.get().status == status
     assert JobFailure.objects.get().error == "OperationalError: the database restarts"
 
 

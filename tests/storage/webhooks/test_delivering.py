@@ -152,6 +152,7 @@ def test_a_status_of_success_counts(
         ("hang", None, "No answer within 0 seconds."),
         ("drip-headers", None, "No answer within 0 seconds."),
         ("closes", None, "RemoteDisconnected: Remote end closed connection without response"),
+        ("zero-bytes", None, "BadStatusLine: \ufffdÿ not http"),
     ],
 )
 def test_a_failed_attempt_is_tried_again(

@@ -17,7 +17,7 @@ from storage.models import DeliveryState, QueuedJob, Storage, Webhook, WebhookAt
 from storage.tenancy.scope import tenant_scope
 from storage.webhooks import fan_out as module
 from storage.webhooks.changing import delete_webhook
-from storage.webhooks.fan_out import fan_out
+from storage.webhooks.fan_out import fan_out, revive
 from storage.webhooks.pruning import forget_old_messages
 from tests.jobs import waiting_jobs
 from tests.webhooks import add_messages, add_webhook, make_events
@@ -172,6 +172,24 @@ def test_announced_storages_run_their_waiting_job_at_once(storage: Storage, othe
     bring_forward([fan_out.lock_of(str(other_storage.pk))])
     assert due_jobs() == [("webhooks.fan_out", False)]
     bring_forward([fan_out.lock_of(str(each.pk)) for each in (storage, other_storage)])
+    assert due_jobs() == [("webhooks.fan_out", True)]
+
+
+def test_a_lost_job_is_added_again(storage: Storage, other_storage: Storage) -> None:
+    """Without its job, a storage would send nothing until somebody changes a webhook."""
+    add_webhook(storage, NOWHERE)
+    add_webhook(other_storage, NOWHERE, is_enabled=False)
+    for each in (storage, other_storage):
+        fan_out(each)
+    revive()
+    assert due_jobs() == [("webhooks.fan_out", False)]
+    QueuedJob.objects.update(status=QueuedJob.FAILED)
+    revive()
+    assert due_jobs() == [("webhooks.fan_out", True)]
+    assert QueuedJob.objects.count() == 1
+    QueuedJob.objects.all().delete()
+    revive()
+    assert waiting_jobs() == [("webhooks.fan_out", {"storage": str(storage.pk), "arguments": {}})]
     assert due_jobs() == [("webhooks.fan_out", True)]
 
 

@@ -1,0 +1,1 @@
+"""The programs that the benchmark compares with the service."""

@@ -1,0 +1,1 @@
+"""Operations on diagrams: content, pictures and BPMN documents."""

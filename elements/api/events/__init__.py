@@ -1,0 +1,1 @@
+"""Operations on events: the change feed, webhooks and subscriptions."""

@@ -1,0 +1,1 @@
+"""Operations that find elements: the full-text search, and permalinks."""

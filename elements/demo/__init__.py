@@ -1,0 +1,1 @@
+"""Content to try the service with: the showcase, and generated elements."""

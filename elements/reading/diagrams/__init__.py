@@ -1,0 +1,1 @@
+"""Diagrams of versions: as content, with everything drawn, and as pictures."""

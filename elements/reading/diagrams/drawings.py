@@ -1,0 +1,134 @@
+"""Diagram of a version with everything that was drawn: bounds, lanes, containers, labels and lines (D270).
+
+Lists and pictures read shapes and predecessors alone (`elements/reading/rows.py`); this is for what needs the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from elements.diagrams.geometry import Point, ShapeBounds
+from elements.reading.bounds import at_most, most_written_rows
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Inquiry, Question, id_array, look_up
+
+Texts = Mapping[str, str]
+
+
+class DrawnShape(NamedTuple):
+    """A shape. `container` is the shape of the sub-process around it, `host` the activity that it is attached to."""
+
+    shape: str
+    element: str
+    position: int
+    bounds: ShapeBounds | None = None
+    lane: str | None = None
+    container: str | None = None
+    host: str | None = None
+    bpmn_id: str = ""
+
+
+class DrawnFlow(NamedTuple):
+    """A flow from `predecessor` to `shape`."""
+
+    shape: str
+    predecessor: str
+    position: int
+    label: Texts = {}
+    bpmn_id: str = ""
+    waypoints: tuple[Point, ...] | None = None
+
+
+class DrawnLane(NamedTuple):
+    lane: str
+    position: int
+    name: Texts = {}
+    element: str | None = None
+    parent: str | None = None
+    is_pool: bool = False
+    bounds: ShapeBounds | None = None
+    bpmn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDiagram:
+    """Shapes and lanes in their order; flows in the order of their shapes, then of the predecessors."""
+
+    shapes: Sequence[DrawnShape] = ()
+    flows: Sequence[DrawnFlow] = ()
+    lanes: Sequence[DrawnLane] = ()
+
+
+def read_diagram(version: str) -> StoredDiagram:
+    """Return the diagram of a version, in two trips to the database."""
+    inquiry = Inquiry()
+    shapes, lanes = inquiry.add(drawn_shapes_of(version)), inquiry.add(lanes_of(version))
+    inquiry.ask()
+    found = shapes()
+    order = {each.shape: place for place, each in enumerate(found)}
+    flows = sorted(read_flows(list(order)), key=lambda each: (order[each.shape], each.position))
+    return StoredDiagram(found, flows, lanes())
+
+
+def drawn_shapes_of(version: str) -> Question[list[DrawnShape]]:
+    most = most_written_rows()
+    sql = f"""SELECT s.id::text, s.element_id::text, s.position, s.bounds::text, s.lane_id::text, s.container_id::text,
+            s.host_id::text, s.bpmn_id
+        FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+
+    def understand(rows: list[Row]) -> list[DrawnShape]:
+        return [
+            DrawnShape(shape, element, position, _bounds(bounds), *others)
+            for shape, element, position, bounds, *others in at_most(rows, most)
+        ]
+
+    return Question(sql, [id_array([version])], understand)
+
+
+def lanes_of(version: str) -> Question[list[DrawnLane]]:
+    most = most_written_rows()
+    sql = f"""SELECT l.id::text, l.position, l.name::text, l.element_id::text, l.parent_id::text, l.is_pool,
+            l.bounds::text, l.bpmn_id
+        FROM elements_lane l WHERE l.version_id = ANY(%s::uuid[]) ORDER BY l.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+
+    def understand(rows: list[Row]) -> list[DrawnLane]:
+        return [
+            DrawnLane(lane, position, orjson.loads(name), element, parent, is_pool, _bounds(bounds), bpmn_id)
+            for lane, position, name, element, parent, is_pool, bounds, bpmn_id in at_most(rows, most)
+        ]
+
+    return Question(sql, [id_array([version])], understand)
+
+
+def read_flows(shapes: Sequence[str]) -> list[DrawnFlow]:
+    if not shapes:
+        return []
+    most = most_written_rows()
+    sql = f"""SELECT f.shape_id::text, f.predecessor_id::text, f.position, f.label::text, f.bpmn_id, f.waypoints::text
+        FROM elements_shapeflow f WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position
+        LIMIT {most + 1:d}"""  # noqa: S608  constants
+    return [
+        DrawnFlow(shape, predecessor, position, orjson.loads(label), bpmn_id, _points(waypoints))
+        for shape, predecessor, position, label, bpmn_id, waypoints in at_most(look_up(sql, [id_array(shapes)]), most)
+    ]
+
+
+def read_source(version: str) -> str | None:
+    """Return the BPMN document that was imported into a version (D271)."""
+    rows = look_up("SELECT b.document FROM elements_bpmnsource b WHERE b.version_id = %s::uuid", [version])
+    return rows[0][0] if rows else None
+
+
+def _bounds(text: str | None) -> ShapeBounds | None:
+    if text is None:
+        return None
+    found: dict[str, Any] = orjson.loads(text)
+    return ShapeBounds(*(float(found[name]) for name in ShapeBounds._fields))
+
+
+def _points(text: str | None) -> tuple[Point, ...] | None:
+    return None if text is None else tuple((float(x), float(y)) for x, y in orjson.loads(text))

@@ -1,0 +1,1 @@
+"""Lists of elements: filters, selection, order and pages, and the batches and streams of their JSON."""

@@ -1,0 +1,1 @@
+"""Numbers and sizes of content: counts, files, and the limits of the installation."""

@@ -1,0 +1,1 @@
+"""Changes of diagrams: drawing, erasing, and replacing a diagram as a whole."""

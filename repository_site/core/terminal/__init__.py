@@ -1,0 +1,1 @@
+"""The command line: the base class of commands, their list, progress bars and tables."""
