@@ -328,7 +328,7 @@ def test_unknown_clients_leave_places_for_accepted_ones(
 ) -> None:
     """Anonymous readers from any number of networks have three quarters of the places of their storage (D217)."""
     places = Shares(16)
-    monkeypatch.setattr("elements.api.changes_viewset.followers", places)
+    monkeypatch.setattr("elements.api.events.changes_viewset.followers", places)
     feed = Feed(ApiClient(), "acme/busy", None)
     feed.read()
     address = f"{feed.address}?$wait=50&$after={feed.cursor}"
