@@ -12,8 +12,7 @@ from elements.bpmn.document.parsing import MAX_PREFIXES
 from elements.bpmn.document.reading import read
 from repository_site.core.problems import Invalid
 from tests.elements.bpmn.conftest import DRAFT, BpmnClient
-from tests.elements.bpmn.documents import definitions
-from tests.elements.bpmn.test_bpmn_calls import BILLING, call
+from tests.elements.bpmn.documents import BILLING, call, definitions
 
 pytestmark = pytest.mark.django_db
 
