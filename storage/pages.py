@@ -35,6 +35,7 @@ from repository_site.core.fairness.admission import between_attempts, read_timeo
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
+from repository_site.core.rest.late_response import LateResponse
 from storage.access.callers import Caller, anonymous_reader
 from storage.access.staff import staff_caller
 from storage.models import AnonymousAccess, Storage
@@ -122,9 +123,9 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         try:
             with timezone.override(storage.time_zone):
                 response = repeated(work, partial(_between_attempts, request))
-                if isinstance(response, ReadPage):
+                if isinstance(response, ReadPage | LateResponse):
                     release_connection()
-                    response.render()
+                    response.render() if isinstance(response, ReadPage) else response.complete()
         except Problem as problem:
             response = problem_page(request, problem)
         except OperationalError as error:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -29,6 +29,7 @@ from elements.presentation.page_requests import content_writer_of
 from elements.writing.writers import Writer
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, TooLarge, Unreadable
 from repository_site.core.rest.errors import status_of
+from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.rendering import XML_TYPE
 from storage.back_office import storage_office
 
@@ -39,9 +40,8 @@ SHOWN = 200
 
 def export_view(request: HttpRequest, element: str) -> HttpResponseBase:
     page = _page_with_diagram(request, element)
-    response = HttpResponse(export_bpmn(page.labels.reader, page.row, page.labels.lcid)(), XML_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="{page.row.version}.bpmn"'
-    return response
+    make = export_bpmn(page.labels.reader, page.row, page.labels.lcid)
+    return LateResponse(make, XML_TYPE, {"Content-Disposition": f'attachment; filename="{page.row.version}.bpmn"'})
 
 
 def import_view(request: HttpRequest, element: str) -> HttpResponseBase:
@@ -116,7 +116,7 @@ def _render(
         "page": page,
         "cancel": page.address(tab="diagram"),
         "culture": next((each.name for each in page.labels.cultures if each.lcid == page.labels.lcid), ""),
-        "problems": linked_texts(page.labels, problem.details or [str(problem)]) if problem else (),
+        "problems": linked_texts(page.labels, problem.details[:SHOWN]) if problem else (),
         "revision": page.row.revision,
     }
     if report is not None:

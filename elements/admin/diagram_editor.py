@@ -8,6 +8,7 @@ from typing import Any, Self
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -37,6 +38,7 @@ from elements.sizes.limits import SHAPES
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Conflict, Forbidden, NotFound, Unreadable
+from repository_site.core.rest.strict_json import has_more_values
 from storage.back_office import storage_office
 from storage.localisation.cultures import language_of, locale_name
 from storage.pages import ReadPage
@@ -149,7 +151,8 @@ def role_context(type: ElementType) -> str:
 def _steps(page: ElementPage, diagram: StoredDiagram) -> list[dict[str, Any]]:
     labels = page.labels
     identities = read_identities(labels.reader.audience, {each.element for each in diagram.shapes})
-    versions = read_versions([each.version for each in identities.values()], only=(NAME,))
+    wanted = [each.version for each in identities.values()]
+    versions = read_versions(wanted, only=(NAME,), most=most_text(len(wanted)))
     contexts = {context for each in labels.configuration.types.values() if (context := role_context(each))}
     related = read_references(list(versions), contexts)
     named = labels.elements(target for held in related.values() for targets in held.values() for target in targets)
@@ -213,6 +216,8 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 def _read_posted(page: ElementPage, body: bytes) -> tuple[int, list[PostedStep]]:
     """Return the culture and the steps of a preview."""
     try:
+        if has_more_values(body, settings.MAX_VALUES):
+            raise ValueError("too many values")
         document = orjson.loads(body)
         culture = int(document["culture"])
         steps = [PostedStep.read(page, each) for each in document["steps"]]

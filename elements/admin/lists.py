@@ -32,10 +32,9 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
-from elements.naming import NAME
 from elements.permissions import Permission, granted_to
-from elements.presentation.labels import Badge, Named, version_number
-from elements.reading.assembly.attributes import read_exactly
+from elements.presentation.labels import Badge, Named, Text, version_number
+from elements.reading.names import read_version_names
 from elements.reading.rows import VersionRow, read_references, read_versions
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
@@ -116,14 +115,15 @@ class ElementList(UncountedList):
 
 
 def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
-    """Read any number of rows in four statements, in the order of the ids."""
+    """Read any number of rows in five statements, in the order of the ids."""
     sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
     pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
     versions = {version for each in pointers.values() for version in each if version}
-    rows = read_versions(versions, only=(NAME,))
+    rows = read_versions(versions, with_attributes=False)
     # Skip elements that were deleted since their ids were read.
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
     newest = [rows[version] for version in found_versions if version in rows]
+    names = read_version_names([row.version for row in newest])
     held = read_references([row.version for row in newest], AUTHOR_CONTEXTS)
     people = labels.elements(target for contexts in held.values() for found in contexts.values() for target in found)
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
@@ -133,17 +133,23 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
         named = [one for name in AUTHOR_CONTEXTS for one in held.get(row.version, {}).get(name, ())]
         authors = tuple(people[each] for each in named if each in people)
         ends = rows.get(row.published or "", row).valid_until
-        element.listed = _listed(labels, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
+        name = labels.name(names.get(row.version, {}))
+        element.listed = _listed(labels, name, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
         found.append(element)
     return found
 
 
 def _listed(
-    labels: OfficeLabels, row: VersionRow, facets: dict[str, str], authors: tuple[Named, ...], ends: datetime | None
+    labels: OfficeLabels,
+    name: Text,
+    row: VersionRow,
+    facets: dict[str, str],
+    authors: tuple[Named, ...],
+    ends: datetime | None,
 ) -> ListedElement:
     type = labels.reader.types[row.type]
     return ListedElement(
-        labels.own(read_exactly(row.attributes)),
+        name,
         type,
         labels.type(type),
         facets[type.facet],

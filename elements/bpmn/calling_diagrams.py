@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from django.conf import settings
+
 from elements.bpmn.called_processes import NamedProcess, called_elements, own_processes
 from elements.bpmn.document.parsing import parse_stored
 from elements.bpmn.document.reading import DocumentReading, ReadDocument
@@ -22,6 +24,19 @@ from elements.writing.writers import Writer
 from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Problem
 
+# Diagrams that one import connects. Each is read, decided about and written like the imported one.
+MOST_CALLERS = 100
+# Those with a placeholder, so that the next import of the same document continues. Their documents together are not
+# larger than one may be, so that they do not take much longer than the import itself.
+CALLERS = """SELECT c.version::text FROM (SELECT b.version_id AS version, e.id,
+        sum(octet_length(b.document)) OVER (ORDER BY e.id) - octet_length(b.document) AS before
+    FROM elements_bpmnsource b
+    JOIN elements_elementversion v ON v.id = b.version_id JOIN elements_element e ON e.id = v.element_id
+    WHERE b.calls ?| %s::text[] AND e.newest_id = b.version_id AND e.id <> %s::uuid AND EXISTS (
+        SELECT FROM elements_shape s JOIN elements_element x ON x.id = s.element_id
+        WHERE s.version_id = b.version_id AND x.type_id = %s::uuid)) c
+    WHERE c.before < %s::bigint ORDER BY c.id LIMIT %s::bigint"""
+
 
 def link_callers(writer: Writer, owner: VersionRow, found: ReadDocument, *, dry_run: bool) -> list[str]:
     """Show the processes of an imported document in the drafts that were imported before and call them.
@@ -29,11 +44,11 @@ def link_callers(writer: Writer, owner: VersionRow, found: ReadDocument, *, dry_
     Return the elements of these diagrams. A diagram that the caller cannot change stays as it is. With `dry_run`, the
     document is not stored yet, and nothing is written.
     """
-    sql = """SELECT b.version_id::text FROM elements_bpmnsource b
-        JOIN elements_elementversion v ON v.id = b.version_id JOIN elements_element e ON e.id = v.element_id
-        WHERE b.calls ?| %s::text[] AND e.newest_id = b.version_id AND e.id <> %s::uuid ORDER BY e.id"""
-    own = own_processes(found)
-    versions = [row[0] for row in look_up(sql, [own, owner.element])]
+    own, placeholder = own_processes(found), writer.configuration.type_ids.get(PLACEHOLDER)
+    if placeholder is None:
+        return []
+    bounds = [settings.DATA_UPLOAD_MAX_MEMORY_SIZE, MOST_CALLERS]
+    versions = [row[0] for row in look_up(CALLERS, [own, owner.element, placeholder, *bounds])]
     callers = read_versions(versions, with_attributes=False) if versions else {}
     imported = [(id, owner.element, owner.type) for id in own]
     return [

@@ -21,6 +21,9 @@ from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 
+# Parts of a document that a response lists. A document can have hundreds of thousands; the counts have all of them.
+MOST_LISTED = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
@@ -44,8 +47,8 @@ class ImportReport:
             "added": [*self.changes.added],
             "changed": [*self.changes.changed],
             "removed": [*self.changes.removed],
-            "kept": [_item(each) for each in self.kept],
-            "lost": [_item(each) for each in self.lost],
+            "kept": [_item(each) for each in self.kept[:MOST_LISTED]],
+            "lost": [_item(each) for each in self.lost[:MOST_LISTED]],
         }
 
 

@@ -15,6 +15,13 @@ from repository_site.core.database.statements import fetch
 from storage.access.staff import staff_names
 from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
+# Characters of a name that people get to see. A page can have thousands of names, and each may have a megabyte.
+LONGEST = 1_000
+# Almost all names are shorter than this many bytes in all cultures together.
+SHORT = 4_000
+SHOWN = f"""CASE WHEN octet_length((v.attributes -> '{NAME}')::text) <= {SHORT} THEN v.attributes -> '{NAME}'
+    ELSE (SELECT jsonb_object_agg(n.key, left(n.value #>> '{{}}', {LONGEST}))
+        FROM jsonb_each(v.attributes -> '{NAME}') n) END"""  # noqa: S608  constants
 ByCulture = Mapping[str, Any]
 """Values by culture id, as in the wire form of an attribute."""
 
@@ -59,7 +66,7 @@ class ElementNames:
 
 def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
     """Read names in two statements. An element has the name of its newest version, or else its id."""
-    sql = f"""SELECT e.id, v.attributes->'{NAME}' FROM elements_element e
+    sql = f"""SELECT e.id, {SHOWN} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants
     rows = fetch(sql, [list(elements)]) if elements else []
     named = {
@@ -69,9 +76,9 @@ def read_names(elements: Collection[UUID], labels: Collection[str], culture: int
 
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
-    """Return names by version, without unnamed versions. The caller has already checked visibility."""
+    """Return names by version, for people, without unnamed versions. The caller has already checked visibility."""
     if not versions:
         return {}
-    sql = """SELECT v.id::text, v.attributes -> %s::text FROM elements_elementversion v
-        WHERE v.id = ANY(%s::uuid[]) AND v.attributes -> %s::text IS NOT NULL"""
-    return {version: orjson.loads(names) for version, names in fetch(sql, [NAME, list(versions), NAME])}
+    sql = f"""SELECT v.id::text, {SHOWN} FROM elements_elementversion v
+        WHERE v.id = ANY(%s::uuid[]) AND v.attributes -> '{NAME}' IS NOT NULL"""  # noqa: S608  constants
+    return {version: orjson.loads(names) for version, names in fetch(sql, [list(versions)])}

@@ -18,7 +18,8 @@ LENGTH, BEFORE = 200, 60
 LONGEST = 20_000
 # Texts from this length on are not words of people; their words are not kept.
 MOST_KEPT = 50
-TAG = re.compile(r"<[^>]*>")
+# A sign that begins no tag must not make the search look at the rest of the text: that would take quadratic time.
+TAG = re.compile(r"<[^<>]*>")
 BLANKS = re.compile(r"\s+")
 # Letters with the marks on them.
 RUN = re.compile(f"(?:[^{SEPARATORS}]|{DROPPED.pattern})+")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
 
 from elements.naming import NAME
 from elements.reading import rows
-from elements.reading.bounds import TooHeavy, halved, most_text
+from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import Audience, VersionRow
 from elements.search.excerpts import Excerpt, best_excerpt
 from elements.search.expanding import Expanded, expand
@@ -34,11 +35,16 @@ class SearchRequest:
     """Culture of excerpts if possible, for a text in any language."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchHit:
     row: VersionRow
     names: Mapping[str, Any]
-    excerpt: Excerpt | None
+    find_excerpt: Callable[[], Excerpt | None]
+
+    @cached_property
+    def excerpt(self) -> Excerpt | None:
+        """Found when it is shown: that takes time and needs no database connection (D183)."""
+        return self.find_excerpt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +79,9 @@ class Search:
         versions = versions_with_id(self.audience, text)
         if not versions:
             return None
-        read = rows.read_versions(versions, only=[NAME])
-        names = {each: orjson.loads(row.attributes or "{}").get(NAME, {}) for each, row in read.items()}
+        read = self._read(versions, [NAME])
         found = Found(versions, len(versions), ())
-        return SearchResult([SearchHit(read[each], names[each], None) for each in versions], found)
+        return SearchResult([SearchHit(read[each], _names(read[each]), lambda: None) for each in versions], found)
 
     def _find(self, request: SearchRequest) -> tuple[Expanded, Found]:
         cultures: Collection[int] = self.configuration.cultures.data if request.culture is None else [request.culture]
@@ -93,24 +98,25 @@ class Search:
 
     def _hits(self, versions: Sequence[str], expanded: Expanded, culture: int | None) -> list[SearchHit]:
         preferred = str(self.configuration.cultures.default if culture is None else culture)
-        return [
-            self._hit(found[version], expanded, preferred)
-            for few, found in halved(versions, self._read)
-            for version in few
-            if version in found
-        ]
+        found = self._read(versions, {name for names in self.searchable.excerpts.values() for name in names})
+        return [self._hit(found[version], expanded, preferred) for version in versions if version in found]
 
-    def _read(self, versions: Sequence[str]) -> tuple[Sequence[str], dict[str, VersionRow]]:
-        """Read the attributes of a few hits; a version that is too heavy by itself has none."""
-        only = {name for names in self.searchable.excerpts.values() for name in names}
+    def _read(self, versions: Sequence[str], only: Collection[str]) -> dict[str, VersionRow]:
+        """Read the texts of hits. If they take too much memory, some hits have only their name, or not even that."""
         try:
-            return versions, rows.read_versions(versions, only=sorted(only), most=most_text(len(versions)))
+            return rows.read_versions(versions, only=only, most=most_text(len(versions)))
         except TooHeavy:
-            if len(versions) > 1:
-                raise
-            return versions, rows.read_versions(versions, with_attributes=False)
+            return rows.read_some(versions, only, [NAME])
 
     def _hit(self, row: VersionRow, expanded: Expanded, culture: str) -> SearchHit:
-        attributes = orjson.loads(row.attributes or "{}")
         shown = self.searchable.excerpts[row.type]
-        return SearchHit(row, attributes.get(NAME, {}), best_excerpt(attributes, shown, expanded.matches, culture))
+
+        def find_excerpt() -> Excerpt | None:
+            return best_excerpt(orjson.loads(row.attributes or "{}"), shown, expanded.matches, culture)
+
+        return SearchHit(row, _names(row), find_excerpt)
+
+
+def _names(row: VersionRow) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = orjson.loads(row.attributes or "{}").get(NAME, {})
+    return found

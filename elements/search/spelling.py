@@ -60,16 +60,25 @@ def allowed(word: str) -> int:
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Return the number of letters to insert, drop, replace or swap; more than `most` is not counted exactly."""
+    """Return the number of letters to insert, drop, replace or swap; more than `most` is not counted exactly.
+
+    Letters whose places differ by more than `most` cannot belong together, so only a few of each row are compared.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    size, far = len(other) + 1, most + 1
     before: Sequence[int] = ()
-    row: Sequence[int] = range(len(other) + 1)
+    row: Sequence[int] = [min(index, far) for index in range(size)]
     for place, letter in enumerate(one, 1):
-        earlier, before, row = before, row, [place]
-        for index, opposite in enumerate(other, 1):
+        first, last = max(1, place - most), min(size - 1, place + most)
+        earlier, before, row = before, row, [far] * size
+        row[0] = min(place, far)
+        for index in range(first, last + 1):
+            opposite = other[index - 1]
             cost = min(before[index] + 1, row[index - 1] + 1, before[index - 1] + (letter != opposite))
             if place > 1 and index > 1 and letter == other[index - 2] and one[place - 2] == opposite:
                 cost = min(cost, earlier[index - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
+            row[index] = min(cost, far)
+        if min(row[first - 1 : last + 1]) > most:
+            return far
     return row[-1]

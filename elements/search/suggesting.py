@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from elements.naming import NAME
+from elements.reading.bounds import most_text
 from elements.reading.names import ByCulture
 from elements.reading.rows import IDENTITY, Audience, Identity
 from elements.search.queries import SearchPart, SearchText
@@ -33,7 +34,8 @@ SUGGEST = f"""WITH words AS MATERIALIZED (SELECT x.word FROM elements_searchword
         FROM near c CROSS JOIN LATERAL (SELECT d.names FROM elements_searchdocument d
             WHERE d.id = c.version LIMIT 1) d
         WHERE d.names LIKE ALL(%s::text[]) AND NOT d.names LIKE ANY(%s::text[]))
-    SELECT {IDENTITY}, v.attributes -> '{NAME}' FROM shown c
+    SELECT {IDENTITY}, CASE WHEN octet_length((v.attributes -> '{NAME}')::text) <= %s::int
+        THEN v.attributes -> '{NAME}' END FROM shown c
     CROSS JOIN LATERAL (SELECT e.id, e.creation_id, e.type_id FROM elements_element e
         WHERE e.{{pointer}} = c.version LIMIT 1) e
     CROSS JOIN LATERAL (SELECT v.id, v.state, v.stereotype, v.sort_name, v.attributes FROM elements_elementversion v
@@ -42,7 +44,8 @@ SUGGEST = f"""WITH words AS MATERIALIZED (SELECT x.word FROM elements_searchword
 
 
 def suggest(text: SearchText, audience: Audience, searchable: Searchable) -> list[tuple[Identity, ByCulture]]:
-    """Return elements with a name that has all the words and no excluded one; the last word may be unfinished."""
+    """Return elements with a name that has all the words and no excluded one; the last word may be unfinished. Very
+    long names are left out."""
     if not text.words:
         return []
     *whole, last = text.wanted
@@ -51,7 +54,7 @@ def suggest(text: SearchText, audience: Audience, searchable: Searchable) -> lis
     types, (_, beginning) = id_array(searchable.types), text.names
     rows = fetch(
         SUGGEST.format(pointer=audience.pointer),
-        [last.words[-1], text.typed.casefold(), types, types, beginning, patterns, excluded],
+        [last.words[-1], text.typed.casefold(), types, types, beginning, patterns, excluded, most_text(MOST) // MOST],
     )
     return [(Identity(*row[:6]), orjson.loads(row[6] or "{}")) for row in rows]
 

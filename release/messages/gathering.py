@@ -48,28 +48,28 @@ _ENDING_OF = f"{_ENDING} AND v.id = ANY(%s::uuid[])"
 
 def gather_messages(storage: Storage) -> None:
     """Make the messages of all events that have none yet, batch by batch."""
-    while _gather_batch(storage) == BATCH:
+    while _gather_batch(storage):
         pass
 
 
-def _gather_batch(storage: Storage) -> int:
-    """Add the messages of some events and move the position, in one transaction. Return the number of events."""
+def _gather_batch(storage: Storage) -> bool:
+    """Add the messages of some events and move the position, in one transaction. Return whether there may be more."""
     with tenant_scope(storage):
         position = log_of_scope().position
-    events = read_events(storage, position, BATCH)
+    events, is_full = read_events(storage, position, BATCH)
     if not events:
-        return 0
+        return False
     with tenant_scope(storage):
         log = MessageLog.objects.select_for_update().get()
         if log.position != position:
-            return BATCH
+            return True
         add_messages(messages_about(storage, events))
         _tell_of_changed_ends(storage, {str(each.version) for each in events if each.version})
         deleted = [each.subject for each in events if each.type == EventType.ELEMENT_DELETED]
         Subscription.objects.filter(element_id__in=deleted).delete()
         log.position = events[-1].number
         log.save(update_fields=["position"])
-    return len(events)
+    return is_full
 
 
 def log_of_scope() -> MessageLog:

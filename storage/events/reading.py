@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 
 from repository_site.core.database.statements import look_up, text_array
 from storage.events.cursors import Cursor, mark_of
@@ -84,7 +85,13 @@ class EventPage:
     """Whether no numbered event follows."""
 
 
-def read_events(storage: Storage, after: int, limit: int) -> list[NumberedEvent]:
+class EventBatch(NamedTuple):
+    events: Sequence[NumberedEvent]
+    is_full: bool
+    """Whether there may be more: the batch has as many events as were asked for, or as many bytes as it can have."""
+
+
+def read_events(storage: Storage, after: int, limit: int) -> EventBatch:
     """Number what has been committed, and return events with numbers after `after`, oldest first. Those that are older
     than the retention time are left out."""
     number_events(storage)
@@ -101,8 +108,8 @@ def read_page(after: Cursor | None, limit: int, only: EventFilter = EVERYTHING) 
     end = min(start.number + LOOKED_AT, last)
     if end == start.number:
         return EventPage([], start, is_end=True)
-    found = _select(only, start.number, end, limit)
-    if len(found) == limit:
+    found, is_full = _select(only, start.number, end, limit)
+    if is_full:
         next = Cursor(epoch, found[-1].number, mark_of(found[-1].id))
         return EventPage(found, next, is_end=next.number == last)
     return EventPage(found, Cursor(epoch, end, _mark(end)), is_end=end == last)
@@ -120,11 +127,17 @@ def _mark(number: int) -> bytes:
     return mark_of(rows[0][0] if rows else None)
 
 
-def _select(only: EventFilter, after: int, until: int, limit: int) -> list[NumberedEvent]:
-    sql = f"""SELECT {_COLUMNS} FROM storage_event e WHERE e.number > %s::bigint AND e.number <= %s::bigint{only.sql()}
-        ORDER BY e.number LIMIT %s"""  # noqa: S608  constants
-    rows = look_up(sql, [after, until, *only.parameters(), limit])
-    return [NumberedEvent._make((*values, _data(data))) for *values, data in rows]
+def _select(only: EventFilter, after: int, until: int, limit: int) -> EventBatch:
+    """Return a batch of events, at least one if there are any. The data of one event can be large: a change of the
+    configuration names all places."""
+    sql = f"""SELECT {_COLUMNS}, e.found FROM (SELECT e.*, count(*) OVER () AS found,
+            sum(octet_length(e.data::text)) OVER (ORDER BY e.number) - octet_length(e.data::text) AS before
+        FROM (SELECT {_COLUMNS} FROM storage_event e WHERE e.number > %s::bigint AND e.number <= %s::bigint{only.sql()}
+            ORDER BY e.number LIMIT %s::bigint) e) e
+        WHERE e.before <= %s::bigint ORDER BY e.number"""  # noqa: S608  constants
+    rows = look_up(sql, [after, until, *only.parameters(), limit, settings.RESPONSE_BYTES // 8])
+    found = [NumberedEvent._make((*values, _data(data))) for *values, data, _found in rows]
+    return EventBatch(found, len(found) == limit or bool(rows and len(rows) < rows[0][-1]))
 
 
 def _data(value: Any) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def checked_fields(storage: Storage, given: Mapping[str, Any], webhook: Webhook 
     check = _Check(storage, webhook)
     for name in given:
         if name not in FIELDS:
-            check.refuse(printable(name, 40), _("unknown field%(hint)s.") % {"hint": similar_hint(name, FIELDS)})
+            hint = similar_hint(name, FIELDS, len(check.problems))
+            check.refuse(printable(name, 40), _("unknown field%(hint)s.") % {"hint": hint})
     if webhook is None and URL not in given:
         check.refuse(URL, _("a webhook needs an address, such as https://example.org/hook."))
     for name, read in check.readers().items():

@@ -122,7 +122,7 @@ def _make_messages(
 ) -> bool:
     """Make the messages of one batch of events for webhooks at a position, and return whether there are more."""
     size = ELEMENT_BATCH if payload == WebhookPayload.ELEMENT else BATCH
-    events = read_events(storage, position, size)
+    events, is_full = read_events(storage, position, size)
     if not events:
         return False
     with tenant_scope(storage):
@@ -136,7 +136,7 @@ def _make_messages(
             waiting[webhook.pk] += len(wanted)
         Webhook.objects.filter(pk__in=[each.pk for each in webhooks]).update(position=events[-1].number)
         _enqueue_deliveries(storage, [webhook for webhook, wanted in chosen if wanted])
-    return len(events) == size
+    return is_full
 
 
 def _add_messages(

@@ -17,6 +17,9 @@ from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, Fi
 from elements.diagrams.matrix import MAX_COLUMNS
 from elements.diagrams.svg import DiagramTexts, draw
 from elements.filters.parsing import parse_filter
+from elements.search.excerpts import LONGEST, best_excerpt
+from elements.search.queries import MAX_LENGTH, MAX_WORDS, read_text
+from elements.search.spelling import distance
 from elements.transfer.file_checks import Survey
 from elements.transfer.lines import LineReader, TransferLine
 from elements.values.checking import value_problem
@@ -38,9 +41,11 @@ from repository_site.core.rest.rendering import to_json
 from repository_site.core.rest.strict_json import parse_json
 from repository_site.core.wording import similar_names
 from storage.api.conditional_requests import given_tags
+from storage.events.cursors import Cursor
 from storage.localisation.cultures import CultureSet
 from storage.provisioning.templates import load_template
 from tests.attack.growth import Place
+from tests.attack.hostile_models import models
 
 BODY, HEADERS = "size of the body", "size of the headers"
 NESTING = "`REPOSITORY_MARKUP_NESTING`, 100 levels"
@@ -55,7 +60,9 @@ def places() -> Iterator[Place]:
     yield from _markup()
     yield from _comparisons()
     yield from _diagrams()
+    yield from models()
     yield from _requests()
+    yield from _searches()
     yield from _content()
 
 
@@ -239,6 +246,33 @@ def _requests() -> Iterator[Place]:
         _refused(lambda text: given_tags(text, "If-Match")),
     )
     yield Place("media types of a request", HEADERS, 500, lambda n: "a/b;q=1 ; x , " * n, weights)
+
+
+def _searches() -> Iterator[Place]:
+    """Texts that are searched, and texts of elements, which may have a megabyte."""
+
+    def excerpt(text: str) -> object:
+        return best_excerpt({"scope": {"1033": text}}, ["scope"], "order".startswith, "1033")
+
+    yield Place(
+        "search text: quotes",
+        f"{MAX_LENGTH} characters, {MAX_WORDS} words",
+        20,
+        lambda n: '-"a' * n,
+        _refused(read_text),
+    )
+    bound = f"{LONGEST:,} characters of a text, a quarter of `REPOSITORY_RESPONSE_BYTES` for a page"
+    yield Place("excerpt: words", bound, 500, lambda n: "order parts " * n, excerpt)
+    yield Place("excerpt: a script without spaces", bound, 500, lambda n: "製造" * n, excerpt)
+    yield Place("excerpt: signs that begin no tag", bound, 2_000, lambda n: DECLARATION + "<" * n, excerpt)
+    yield Place(
+        "similar words: long words",
+        "40 characters of a word, 5,000 words",
+        100,
+        lambda n: ("a" * n, "a" * (n - 1) + "b"),
+        lambda pair: distance(pair[0], pair[1], 2),
+    )
+    yield Place("cursor of the change feed", HEADERS, 500, lambda n: "A" * n, Cursor.read)
 
 
 def _refused(work: Callable[[Any], object]) -> Callable[[Any], object]:

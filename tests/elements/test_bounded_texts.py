@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,9 +19,12 @@ from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, SelectableValue
-from repository_site.core.problems import Unreadable
+from repository_site.core.problems import Invalid, Unreadable
+from repository_site.core.rest.errors import MOST_DETAILS, problem_answer
 from repository_site.core.wording import HINTED
 from storage.localisation.cultures import CultureSet
+from storage.models import Storage
+from storage.webhooks.checking import checked_fields
 
 
 def test_only_the_first_unknown_names_get_a_hint() -> None:
@@ -40,6 +44,20 @@ def test_only_the_first_unknown_fields_get_a_hint() -> None:
     with pytest.raises(Unreadable) as caught:
         findings.raise_any()
     assert ["similar: state" in each for each in caught.value.details] == [number < HINTED for number in range(200)]
+
+
+@pytest.mark.django_db
+def test_only_the_first_unknown_fields_of_a_webhook_get_a_hint(storage: Storage) -> None:
+    given = {"url": 1, **{f"urls{number}": 1 for number in range(50)}}
+    with pytest.raises(Invalid) as caught:
+        checked_fields(storage, given)
+    assert ["similar: url" in each for each in caught.value.details[:50]] == [number < HINTED for number in range(50)]
+
+
+def test_a_response_lists_a_limited_number_of_problems() -> None:
+    details = [str(number) for number in range(MOST_DETAILS + 1)]
+    data = json.loads(problem_answer(Invalid("Many problems.", details)).content)["data"]
+    assert [each["error"] for each in data] == details[:MOST_DETAILS]
 
 
 def test_a_link_shows_the_beginning_of_a_long_name() -> None:

@@ -414,9 +414,9 @@ def test_a_refused_change_leaves_no_event(api: ApiClient, handbook: Storage, tok
 def test_readers_inside_the_service(handbook: Storage) -> None:
     last = number_events(handbook)
     issue_token(storage_context(handbook), "robot", [Role.EDITOR])
-    found = read_events(handbook, last, 10)
+    found = read_events(handbook, last, 10).events
     assert [(each.number, each.type) for each in found] == [(last + 1, EventType.TOKEN_CREATED)]
-    assert read_events(handbook, last + 1, 10) == []
+    assert read_events(handbook, last + 1, 10).events == []
 
 
 def test_readers_inside_the_service_continue_after_the_retention_time(
@@ -432,7 +432,7 @@ def test_readers_inside_the_service_continue_after_the_retention_time(
         assert not Event.objects.filter(number=None).exists()
         Event.objects.filter(number__lte=last - 2).update(time=datetime.now(UTC) - timedelta(days=91))
     assert forget_old_events(handbook) == last - 2
-    assert [each.number for each in read_events(handbook, 0, 1)] == [last - 1]
+    assert [each.number for each in read_events(handbook, 0, 1).events] == [last - 1]
 
 
 def test_numbering_ends_while_somebody_writes(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

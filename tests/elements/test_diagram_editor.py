@@ -146,6 +146,7 @@ def test_the_preview_of_nothing_says_so(office: Office) -> None:
         {"culture": "1033", "steps": [step("a", "task", element="nonsense")]},
         {"culture": "1033", "steps": [step("a", "task") | {"roles": ["nonsense"]}]},
         {"culture": "1033", "steps": [step(str(number), "task") for number in range(5_001)]},
+        {"culture": "1033", "steps": [], "more": [0] * 200_000},
     ],
 )
 def test_unreadable_steps_are_refused(office: Office, document: Any) -> None:

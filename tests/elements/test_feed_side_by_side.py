@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -320,6 +321,30 @@ def test_the_number_of_waiting_clients_is_limited(
     refused = {"status": 429, "message": text, "output": "volatile", "type": "error", "data": [{"error": text}]}
     assert sorted(each["status"] for each in found) == [200, 200, 429, 429]
     assert [each for each in found if each["status"] == 429] == [refused, refused]
+
+
+def test_unknown_clients_leave_places_for_accepted_ones(
+    busy: Storage, token: str, monkeypatch: pytest.MonkeyPatch, stop_waiting: Callable[[], None]
+) -> None:
+    """Anonymous readers from any number of networks have three quarters of the places of their storage (D217)."""
+    places = Shares(16)
+    monkeypatch.setattr("elements.api.events.changes_viewset.followers", places)
+    feed = Feed(ApiClient(), "acme/busy", None)
+    feed.read()
+    address = f"{feed.address}?$wait=50&$after={feed.cursor}"
+
+    def wait_anonymously(number: int) -> int:
+        found: int = ApiClient().get(address, REMOTE_ADDR=f"10.1.{number}.1").status_code
+        return found
+
+    with ThreadPoolExecutor(9) as threads:
+        answers = [threads.submit(in_thread(partial(wait_anonymously, number))) for number in range(8)]
+        until(lambda: sum(each.done() for each in answers) == 2)
+        accepted = threads.submit(in_thread(lambda: waiting(token, feed.cursor)))
+        until(lambda: places.taken == 7)
+        stop_waiting()
+        assert sorted(each.result(timeout=60) for each in answers) == [200] * 6 + [429] * 2
+        assert accepted.result(timeout=60)["status"] == 200
 
 
 def test_a_worker_that_stops_answers_waiting_clients(

@@ -12,9 +12,11 @@ from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
 
 from elements.admin.comparison import record, versions
+from elements.bpmn import exporting
 from elements.models import ElementChange
 from elements.presentation import values
 from elements.reading.diagrams import pictures
+from elements.search import searching
 from repository_site.core.database.pool import enable_pool
 from repository_site.core.page_templates import CycleFreeTemplate
 from storage.models import StaffAccount, Storage
@@ -62,6 +64,8 @@ class Watch:
             (versions, "compare_lists"),
             (record, "compare_texts"),
             (pictures, "draw"),
+            (searching, "best_excerpt"),
+            (exporting, "write"),
         ):
             monkeypatch.setattr(owner, name, self._noting(name, getattr(owner, name)))
 
@@ -85,7 +89,7 @@ def watch(pool: Any, monkeypatch: pytest.MonkeyPatch) -> Watch:
     [
         ("/acme/handbook/1033/", {"render"}),
         ("/acme/handbook/1033/processes/", {"render"}),
-        ("/acme/handbook/1033/search?q=order", {"render"}),
+        ("/acme/handbook/1033/search?q=order", {"render", "best_excerpt"}),
         (DETAIL, {"render", "draw", "shown_markup"}),
     ],
 )
@@ -121,6 +125,18 @@ def test_tabs_of_the_back_office_are_rendered_without_a_connection(
 def test_the_tree_of_the_back_office_is_rendered_without_a_connection(watch: Watch, handbook: Storage) -> None:
     assert Office(handbook, *Role).get("elements/tree/").status_code == 200
     assert watch.seen == {"render": 0}
+
+
+def test_excerpts_of_the_api_are_found_without_a_connection(watch: Watch) -> None:
+    response = Client().get("/acme/handbook/_api/rest/search?q=order")
+    assert (response.status_code, watch.seen) == (200, {"best_excerpt": 0})
+
+
+def test_bpmn_is_written_without_a_connection(watch: Watch, handbook: Storage) -> None:
+    assert Office(handbook, *Role).get(f"elements/element/{ID['order']}/bpmn/").status_code == 200
+    assert watch.seen.pop("write") == 0
+    assert Client().get(f"/acme/handbook/_api/v1/bpmn/{ID['order']}").status_code == 200
+    assert watch.seen == {"write": 0}
 
 
 def test_pictures_are_drawn_without_a_connection(watch: Watch) -> None:

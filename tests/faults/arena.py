@@ -76,7 +76,7 @@ class Arena:
         self.prepare_victim()
 
     def request(self, address: str, body: Any = None, *, anonymous: bool = False, session: bool = False) -> str:
-        """Return the text of an attacker's request: POST with a body, else GET."""
+        """Return the text of an attacker's request: POST with a body, which is XML if it is a text, else GET."""
         lines = [
             f"{'GET' if body is None else 'POST'} {address} HTTP/1.1",
             "Host: 127.0.0.1",
@@ -86,9 +86,10 @@ class Arena:
             lines.append(f"Cookie: sessionid={self.session}")
         elif not anonymous:
             lines.append(f"Authorization: Bearer {self.attacker}")
-        content = "" if body is None else json.dumps(body)
+        content = "" if body is None else body if isinstance(body, str) else json.dumps(body)
         if body is not None:
-            lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
+            kind = "xml" if isinstance(body, str) else "json"
+            lines += [f"Content-Type: application/{kind}", f"Content-Length: {len(content)}"]
         return "\r\n".join([*lines, "", content])
 
     def call_as_attacker(self, address: str, body: Any = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.elements.bpmn.documents import large
 from tests.faults.arena import ATTACKER, ELEMENTS, Arena, Measured, dear_filter
 from tests.figures import note
 from tests.scale import IS_FULL
@@ -16,6 +17,7 @@ from tests.server_process import DataFolders
 
 pytestmark = [pytest.mark.server, pytest.mark.fault]
 LIST = f"{ATTACKER}/{ELEMENTS}"
+SEARCH = f"{ATTACKER}/_api/rest/search"
 KINDS = ("read", "write", "page", "whole list")
 # The bar: p95 of the victim while it is attacked, compared with its p95 while nobody else is active. Other programs
 # disturb times, so they count at full scale only, on an idle machine, and are tried again; refusals always count.
@@ -97,6 +99,54 @@ def comparisons(arena: Arena) -> Plan:
     return [{"connections": 24, "request": arena.request(address, session=True)}]
 
 
+def searches(arena: Arena) -> Plan:
+    """A frequent word, the beginning of many words, and words that nobody has, so that similar ones are sought."""
+    texts = ("order&$pageSize=1000", "p&$pageSize=1000", "ordrxy%20chekxy%20processxyng")
+    return [{"connections": 16, "request": arena.request(f"{SEARCH}?q={each}", anonymous=True)} for each in texts]
+
+
+def suggestions(arena: Arena) -> Plan:
+    return [{"connections": 200, "request": arena.request(f"{SEARCH}/suggestions?q=p", anonymous=True)}]
+
+
+def followers(arena: Arena) -> Plan:
+    """Clients that wait for an event that never comes, and others that wake them with each change."""
+    changes = f"{ATTACKER}/_api/rest/changes"
+    cursor, page = "", arena.call_as_attacker(f"{changes}?$pageSize=1000")
+    while page["next"] != cursor:
+        cursor = page["next"]
+        page = arena.call_as_attacker(f"{changes}?$pageSize=1000&$after={cursor}")
+    waiting = f"{changes}?$wait=50&type=configuration.changed&$after={cursor}"
+    return [
+        {"connections": 100, "request": arena.request(waiting)},
+        {"connections": 100, "request": arena.request(waiting, anonymous=True)},
+        {"connections": 4, "request": arena.request(LIST, {"elements": [process("x")]})},
+    ]
+
+
+def bpmn_imports(arena: Arena) -> Plan:
+    """Imports of a document of 5,000 tasks, which change nothing, and their exports."""
+    element = arena.create(process("Large"))
+    address = f"{ATTACKER}/_api/v1/bpmn/{element}"
+    return [
+        {"connections": 12, "request": arena.request(f"{address}?dryRun=true", large(5_000))},
+        {"connections": 12, "request": arena.request(address)},
+    ]
+
+
+def different_words(arena: Arena) -> Plan:
+    """Texts of many different words, all of which the index of the search gets."""
+    texts = [" ".join(f"w{number:x}y{word:x}" for word in range(5_000)) for number in range(20)]
+    return [{"connections": 16, "request": arena.request(LIST, {"elements": [process("x", text) for text in texts]})}]
+
+
+def uses(arena: Arena) -> Plan:
+    """Pages and responses with everything that refers to one element."""
+    element = arena.elements_of_attacker[1]
+    addresses = (f"{LIST}/{element}/referencedBy?$pageSize=1000", f"{ATTACKER}/1033/processes/{element}/uses")
+    return [{"connections": 12, "request": arena.request(each, anonymous=True)} for each in addresses]
+
+
 def process(name: str, description: str = "x") -> dict[str, Any]:
     return {"type": "subProcess", "attributes": {"name": {"1033": name}, "description": {"1033": description}}}
 
@@ -113,6 +163,12 @@ ATTACKS: dict[str, Callable[[Arena], Plan]] = {
     "24 connections that write thousands of style elements": style_writes,
     "24 connections that view nested markup": nested_markup,
     "24 connections that compare versions": comparisons,
+    "48 anonymous connections with searches": searches,
+    "200 anonymous connections with suggestions": suggestions,
+    "200 clients that wait for changes, and changes that wake them": followers,
+    "24 connections that import and export large BPMN documents": bpmn_imports,
+    "24 anonymous connections that read uses": uses,
+    "16 connections that write texts of many different words": different_words,
 }
 
 

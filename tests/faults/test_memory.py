@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from elements.bpmn.document.parsing import MAX_PARTS
+from tests.elements.bpmn.documents import definitions
 from tests.faults.heavy_content import (
     CHAIN,
     DETAIL,
@@ -17,6 +19,7 @@ from tests.faults.heavy_content import (
     EXPANDED,
     PROCESSES,
     RISKS,
+    STORAGE,
     VIEWS,
     HeavyInstallation,
 )
@@ -129,6 +132,28 @@ def test_large_lists_at_the_same_time(heavy: HeavyInstallation) -> None:
     assert small.result()[0] == 200
     note("memory", f"{AT_ONCE} lists of 24 MB at the same time", megabytes=round(growth))
     assert growth < MOST + 50
+
+
+def test_search_that_finds_large_elements(heavy: HeavyInstallation) -> None:
+    found = heavy.measure("GET", f"{STORAGE}/_api/rest/search?q=risk&$pageSize=1000")
+    assert (found.status, f'"count":{RISKS}' in found.text) == (200, True), found.text
+    check(f"a search that finds {RISKS} risks of 8 MB", found.growth)
+
+
+def test_document_of_bpmn_with_many_parts(heavy: HeavyInstallation) -> None:
+    """As many elements as a document can have, of which each needs an entry in the report."""
+    notes = "".join(f'<textAnnotation id="n{number}" name="{"x" * 70}"/>' for number in range(MAX_PARTS - 10))
+    document = definitions(f'<process id="P"><task id="T"/>{notes}</process>').encode()
+    assert 9 * MEGABYTE < len(document) < 10 * MEGABYTE
+    made = heavy.write(DETAIL, b'{"elements":[{"type":"subProcess","attributes":{"name":{"1033":"Drawn"}}}]}')
+    address = f"{STORAGE}/_api/v1/bpmn/{json.loads(made.text)['elements'][0]['id']}"
+    headers = {"Authorization": f"Bearer {heavy.token}", "Content_Type": "application/xml"}
+    found = heavy.measure("POST", address, document, **headers)
+    assert (found.status, '"kept":' in found.text) == (200, True), found
+    check("a BPMN document with as many parts as possible", found.growth)
+    exported = heavy.measure("GET", address, Authorization=headers["Authorization"])
+    assert (exported.status, exported.size >= len(document)) == (200, True), exported
+    check("its export", exported.growth)
 
 
 def test_body_with_millions_of_values(heavy: HeavyInstallation) -> None:

@@ -65,7 +65,7 @@ def test_the_command_measures_every_storage_and_deletes_old_counts(storage: Stor
 def test_the_command_measures_one_storage(storage: Storage, other_storage: Storage) -> None:
     run("acme", "handbook")
     assert [size.storage for size in StorageSize.objects.all()] == [storage]
-    with pytest.raises(CommandError, match="Name a storage"):
+    with pytest.raises(CommandError, match="Give both collection and storage"):
         run("acme")
     with pytest.raises(CommandError, match="There is no storage acme/none"):
         run("acme", "none")

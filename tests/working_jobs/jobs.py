@@ -54,7 +54,7 @@ def follow(storage: Storage) -> None:
     with tenant_scope(storage), connection.cursor() as cursor:
         cursor.execute("SELECT number FROM followed FOR UPDATE")
         [position] = cursor.fetchone() or [0]
-        events = read_events(storage, position, 200)
+        events = read_events(storage, position, 200).events
         for each in events:
             note(str(each.id), each.number)
         if events:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.http import QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -31,6 +32,7 @@ from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Problem
 from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.rendering import to_json
+from repository_site.core.rest.strict_json import has_more_values
 from repository_site.core.wording import GUID
 
 # The place of a problem: the element of the form, then the property.
@@ -234,7 +236,7 @@ def _stored_values(
 
 def _known(text: str, fields: Sequence[Field]) -> dict[str, Typed]:
     try:
-        given = json.loads(text)
+        given = {} if has_more_values(text.encode(), settings.MAX_VALUES) else json.loads(text)
     except (ValueError, RecursionError):
         given = {}
     found: dict[str, Typed] = {}

@@ -32,7 +32,7 @@ from facets.clearance import clearance_of
 from facets.configuration import Configuration, configuration_of
 from facets.event_filters import names_in
 from repository_site.core.database.repeating import repeated
-from repository_site.core.fairness.admission import away_from_gate, followers, gate, ticket_of
+from repository_site.core.fairness.admission import away_from_gate, followers, gate, stream_ticket
 from repository_site.core.problems import Forbidden, Gone, placed
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
@@ -105,13 +105,13 @@ class ChangesViewSet(ConfiguredViewSet):
         response = self._number_and_read(request, names)
         if self.asked is None or not self.asked.wait or self._has_news:
             return response
-        who = ticket_of(request._request).who
-        if not followers.take(*who):
-            raise gate.refuse("followers", TOO_MANY, who, RETRY_AFTER)
+        ticket = stream_ticket(request._request)
+        if not followers.take(ticket.storage, *ticket.parts):
+            raise gate.refuse("followers", TOO_MANY, ticket.who, RETRY_AFTER)
         try:
             return self._follow(request, names, self.asked.wait)
         finally:
-            followers.give_back(*who)
+            followers.give_back(ticket.storage, *ticket.parts)
 
     def _follow(self, request: Request, names: dict[str, str], wait: int) -> HttpResponseBase:
         """Read again after each announcement, and every few seconds, until there is an event or the time is over."""

@@ -21,6 +21,7 @@ from elements.api.finding.search_serializers import (
 )
 from elements.api.query import QueryParameters
 from elements.api.reading_viewset import ElementReadingViewSet
+from elements.reading.bounds import checked
 from elements.search.finding import Found, HitFilter
 from elements.search.narrowing import hit_filter, hit_groups
 from elements.search.queries import SearchText, read_text
@@ -28,8 +29,9 @@ from elements.search.searching import Search, SearchHit, SearchRequest, SearchRe
 from elements.search.suggesting import suggest
 from facets.event_filters import names_in
 from repository_site.core.problems import placed
+from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import counted
+from repository_site.core.rest.rendering import JSON_TYPE, counted, to_json
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import listed, printable
 from storage.api.conditional_requests import Prepared
@@ -66,7 +68,8 @@ class SearchViewSet(ElementReadingViewSet):
 
         def answer() -> HttpResponseBase:
             result = search.run(wanted)
-            response = self.answer_bounded(self._wire(result))
+            # Excerpts take time and need no database connection.
+            response = LateResponse(lambda: checked(to_json(self._wire(result))), JSON_TYPE)
             self.add_page_headers(response, paging.page, paging.size, result.found.total)
             return response
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from array import array
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,13 +23,18 @@ from repository_site.core.problems import Invalid, Unreadable
 from repository_site.core.wording import printable
 
 MAX_DEPTH = 200
-MAX_XML_ELEMENTS = 400_000
+# A tree takes about a kilobyte for each element, comment or other part, and half of that for each attribute.
+MAX_PARTS = 90_000
+MAX_ATTRIBUTES = 180_000
+# Looking up the namespace of a reference takes time for each prefix.
+MAX_PREFIXES = 200
+XMLNS = "xmlns:"
 DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 ROOT = re.compile(r"\A(?:\s|<\?.*?\?>|<!--.*?-->)*<[^\s/>]+", re.DOTALL)
-UNDECLARED = re.compile(r"^Namespace prefix (\S+) .*is not defined")
 # Namespaces only have to differ from each other; those of some tools are not addresses.
 HARMLESS = frozenset({"WAR_NS_URI", "WAR_NS_URI_RELATIVE"})
-PROCESS_ID = re.compile(r"""<(?:[\w.-]+:)?process\s(?:[^>]*?\s)?id\s*=\s*["']([^"'<>&]+)["']""")
+# Not past the next tag: in a comment of many tags that would take quadratic time.
+PROCESS_ID = re.compile(r"""<(?:[\w.-]+:)?process\s(?:[^<>]*?\s)?id\s*=\s*["']([^"'<>&]+)["']""")
 CALLED_ID = re.compile(r"""\scalledElement\s*=\s*["']([^"'<>&]+)["']""")
 # Codecs of Python that XML does not have; some of them take minutes for a large file.
 NO_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
@@ -43,8 +50,8 @@ MARKS = (
 @dataclass(frozen=True)
 class BpmnDocument:
     tree: etree._ElementTree
-    positions: list[tuple[int, int]] = field(default_factory=list)
-    """Line and column of each element in document order; empty for a stored document."""
+    positions: array[int] = field(default_factory=lambda: array("L"))
+    """Line and column of each element in document order, one after the other; empty for a stored document."""
 
     @property
     def root(self) -> etree._Element:
@@ -56,8 +63,8 @@ class BpmnDocument:
 
     def place(self, element: etree._Element) -> str:
         """Return the place of an element of the original document, for a message."""
-        line, column = self.positions[self._order[element]]
-        return at(line, column)
+        number = 2 * self._order[element]
+        return at(self.positions[number], self.positions[number + 1])
 
     def text(self) -> str:
         return etree.tostring(self.tree, encoding="unicode")
@@ -70,11 +77,15 @@ def parse(data: bytes) -> BpmnDocument:
     plain = _as_utf8(data)
     gate = _Gate()
     gate.read(plain)
-    document = BpmnDocument(_repaired(plain), gate.positions)
+    if gate.missing:
+        # Their tool has forgotten to declare the prefixes of extensions.
+        missing = {each: PREFIXES.get(each, f"urn:undeclared:{each}") for each in sorted(gate.missing)}
+        plain = declared(plain.decode(), missing).encode()
+    document = BpmnDocument(_tree(plain), gate.positions)
     if document.root.tag != bpmn("definitions"):
         text = _("%(place)s: this is not a BPMN 2.0 document: expected definitions of %(namespace)s, found %(found)s.")
         found = printable(str(document.root.tag), 120)
-        raise Invalid(text % {"place": at(*gate.positions[0]), "namespace": MODEL, "found": found})
+        raise Invalid(text % {"place": at(*gate.positions[:2]), "namespace": MODEL, "found": found})
     return document
 
 
@@ -103,15 +114,8 @@ def declared(text: str, namespaces: Mapping[str, str]) -> str:
     return ROOT.sub(lambda found: found.group() + added, text, count=1)
 
 
-def _repaired(data: bytes) -> etree._ElementTree:
-    """Read a document whose tool has forgotten to declare prefixes of extensions."""
-    missing: dict[str, str] = {}
-    tree = _tree(data, missing)
-    return _tree(declared(data.decode(), missing).encode(), {}) if missing else tree
-
-
-def _tree(data: bytes, missing: dict[str, str] | None = None) -> etree._ElementTree:
-    """Read a document that expat has read; note the prefixes that nobody declares."""
+def _tree(data: bytes) -> etree._ElementTree:
+    """Read a document that expat has read."""
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -124,10 +128,7 @@ def _tree(data: bytes, missing: dict[str, str] | None = None) -> etree._ElementT
     )
     root = etree.fromstring(data, parser)
     for problem in parser.error_log:
-        prefix = UNDECLARED.search(problem.message)
-        if missing is not None and prefix:
-            missing[prefix.group(1)] = PREFIXES.get(prefix.group(1), f"urn:undeclared:{prefix.group(1)}")
-        elif problem.level >= etree.ErrorLevels.ERROR and problem.type_name not in HARMLESS:
+        if problem.level >= etree.ErrorLevels.ERROR and problem.type_name not in HARMLESS:
             raise _not_xml(problem.line, problem.column, problem.message)
     return etree.ElementTree(root)
 
@@ -161,14 +162,26 @@ class _Gate:
     """Bounds of a document, checked while expat reads it."""
 
     def __init__(self) -> None:
-        self.positions: list[tuple[int, int]] = []
-        self.depth = 0
+        self.positions = array("L")
+        self.depth = self.parts = self.attributes = 0
+        self.missing: set[str] = set()
+        """Prefixes that are used where nobody declares them."""
+        self._prefixes: set[str] = set()
+        self._declared: Counter[str] = Counter()
+        """How often each prefix is declared here, by the elements around this place."""
+        self._scopes: list[tuple[int, list[str]]] = []
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._document_type
+        self.parser.CommentHandler = self._part
+        self.parser.ProcessingInstructionHandler = self._part
+        self.parser.StartCdataSectionHandler = self._part
 
     def read(self, data: bytes) -> None:
+        # All attributes of an element are in memory before they can be counted.
+        if data.count(b"=") > 2 * MAX_ATTRIBUTES:
+            raise self._too_large(_("attributes"), MAX_ATTRIBUTES)
         try:
             self.parser.Parse(data, True)
         except expat.ExpatError as problem:
@@ -178,17 +191,45 @@ class _Gate:
     def _here(self) -> str:
         return at(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
-    def _start(self, _name: str, _attributes: dict[str, str]) -> None:
-        self.positions.append((self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.positions.extend((self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1))
         self.depth += 1
         if self.depth > MAX_DEPTH:
             text = _("%(place)s: the elements are nested more than %(most)d deep. Divide the model.")
             raise Invalid(text % {"place": self._here, "most": MAX_DEPTH})
-        if len(self.positions) > MAX_XML_ELEMENTS:
-            text = _("%(place)s: the file has more than %(most)d XML elements. Divide the model.")
-            raise Invalid(text % {"place": self._here, "most": MAX_XML_ELEMENTS})
+        self._part()
+        self.attributes += len(attributes)
+        if self.attributes > MAX_ATTRIBUTES:
+            raise self._too_large(_("attributes"), MAX_ATTRIBUTES)
+        self._note_prefixes(name, attributes)
+        if len(self._prefixes) > MAX_PREFIXES:
+            text = _("%(place)s: the file has more than %(most)d prefixes of namespaces. Remove extensions from it.")
+            raise Invalid(text % {"place": self._here, "most": MAX_PREFIXES})
+
+    def _part(self, *_content: str) -> None:
+        self.parts += 1
+        if self.parts > MAX_PARTS:
+            raise self._too_large(_("XML elements and comments"), MAX_PARTS)
+
+    def _too_large(self, what: str, most: int) -> Invalid:
+        text = _("%(place)s: the file has more than %(most)d %(what)s. Divide the model.")
+        return Invalid(text % {"place": self._here, "most": most, "what": what})
+
+    def _note_prefixes(self, name: str, attributes: dict[str, str]) -> None:
+        """The parser of the tree reports only some of the prefixes that are not declared."""
+        if new := [each.removeprefix(XMLNS) for each in attributes if each.startswith(XMLNS)]:
+            self._scopes.append((self.depth, new))
+            self._declared.update(new)
+            self._prefixes.update(new)
+        for each in (name, *attributes):
+            prefix, colon, _rest = each.partition(":")
+            if colon and prefix and not self._declared[prefix] and prefix not in ("xml", "xmlns"):
+                self.missing.add(prefix)
+                self._prefixes.add(prefix)
 
     def _end(self, _name: str) -> None:
+        if self._scopes and self._scopes[-1][0] == self.depth:
+            self._declared.subtract(self._scopes.pop()[1])
         self.depth -= 1
 
     def _document_type(self, *_parts: object) -> None:

@@ -45,6 +45,8 @@ def read(data: bytes, cultures: Collection[str], requested: str) -> ReadDocument
         text = _("The model has %(count)d nodes; at most %(most)d are allowed. Divide it into several files.")
         raise Invalid(text % {"count": nodes, "most": MAX_NODES})
     lost += drop_dangling(index)
+    # A large document needs its memory for the next index.
+    del index
     culture = document_culture(document.root, dict.fromkeys(cultures), requested)
     reading = DocumentReading(document.root, culture)
     lost += reading.unreadable()

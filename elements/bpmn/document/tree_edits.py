@@ -30,12 +30,14 @@ OF_EVERY_ACTIVITY = frozenset(
 
 
 def declare_namespaces(root: etree._Element, wanted: Mapping[str, str]) -> etree._Element:
-    """Return a root that declares namespaces, so that no new element declares one."""
+    """Return a root that declares namespaces, so that no new element declares one. It replaces the given one."""
     missing = {name: uri for name, uri in wanted.items() if uri not in root.nsmap.values() and name not in root.nsmap}
     if not missing:
         return root
-    text = etree.tostring(root.getroottree(), encoding="unicode")
-    return parse_stored(declared(text, missing)).root
+    text = declared(etree.tostring(root.getroottree(), encoding="unicode"), missing)
+    # Two trees of a large document would take too much memory.
+    root.clear()
+    return parse_stored(text).root
 
 
 def remove(element: etree._Element) -> None:
@@ -65,31 +67,76 @@ def add_ordered(parent: etree._Element, name: str, **attributes: str) -> etree._
     return added
 
 
-def add_flow_element(scope: etree._Element, added: etree._Element | str, id: str = "") -> etree._Element:
-    """Add a node or a flow to a process or a sub-process, or move one there."""
-    element = etree.Element(bpmn(added), id=id) if isinstance(added, str) else added
-    element.tail = None
-    last = LAST_CHILDREN | (LAST_OF_PROCESS if local(scope) == "process" else frozenset())
-    for child in reversed(scope):
-        if isinstance(child.tag, str) and local(child) not in last:
-            child.addnext(element)
-            return element
-    scope.insert(0, element)
-    return element
+class ChildPlaces:
+    """Adds children at the places that the schema has for them.
 
+    It remembers where it has added the last one: an element can have hundreds of thousands of children, and looking at
+    them for each new one would take hours.
+    """
 
-def move_up(element: etree._Element) -> None:
-    """Move a child of a sub-process beside the sub-process, where the schema allows it."""
-    around = element.getparent()
-    scope = None if around is None else around.getparent()
-    if scope is None:
-        return
-    element.tail = None
-    if local(element) in LAST_CHILDREN:
-        last = next((child for child in reversed(scope) if local(child) not in LAST_OF_PROCESS), None)
+    def __init__(self) -> None:
+        self._last: dict[tuple[etree._Element, str], etree._Element] = {}
+
+    def add_first(self, parent: etree._Element, name: str, **attributes: str) -> etree._Element:
+        """Do the same as `add_ordered`."""
+        last = self._last.get((parent, name))
+        if last is None or last.getparent() is not parent:
+            added = add_ordered(parent, name, **attributes)
+        else:
+            added = etree.Element(bpmn(name), attributes)
+            last.addnext(added)
+            # The text behind the last one stays there.
+            last.tail, added.tail = added.tail, None
+        self._last[parent, name] = added
+        return added
+
+    def add_flow_element(self, scope: etree._Element, added: etree._Element | str, id: str = "") -> etree._Element:
+        """Add a node or a flow to a process or a sub-process, or move one there."""
+        element = etree.Element(bpmn(added), id=id) if isinstance(added, str) else added
+        last = LAST_CHILDREN | (LAST_OF_PROCESS if local(scope) == "process" else frozenset())
+        self._add_behind(
+            scope, "flowElement", element, lambda child: isinstance(child.tag, str) and local(child) not in last
+        )
+        return element
+
+    def move_up(self, element: etree._Element) -> None:
+        """Move a child of a sub-process beside the sub-process, where the schema allows it."""
+        around = element.getparent()
+        scope = None if around is None else around.getparent()
+        if scope is None:
+            return
+        if local(element) in LAST_CHILDREN:
+            self._add_behind(scope, "artifact", element, lambda child: local(child) not in LAST_OF_PROCESS)
+        else:
+            self.add_flow_element(scope, element)
+
+    def turn_into(self, element: etree._Element, kind: str) -> None:
+        """Turn a flow node into one of another kind, and keep only what both kinds can have.
+
+        If the new node is not a sub-process, the contents of the old one move beside it.
+        """
+        kept = OF_EVERY_NODE
+        if {local(element), kind} <= ACTIVITIES:
+            kept |= OF_EVERY_ACTIVITY
+        if kind in SUB_PROCESSES:
+            kept |= FLOW_ELEMENTS | CONTENTS | {"laneSet"}
+        for child in list(element):
+            if isinstance(child.tag, str) and local(child) not in kept:
+                self.move_up(child) if local(child) in FLOW_ELEMENTS | CONTENTS else remove(child)
+        element.tag = bpmn(kind)
+        for name in list(element.attrib):
+            if str(name) not in kept and not str(name).startswith("{"):
+                del element.attrib[name]
+
+    def _add_behind(
+        self, scope: etree._Element, kind: str, element: etree._Element, is_before: Callable[[etree._Element], bool]
+    ) -> None:
+        element.tail = None
+        last = self._last.get((scope, kind))
+        if last is None or last is element or last.getparent() is not scope:
+            last = next(filter(is_before, reversed(scope)), None)
         scope.insert(0, element) if last is None else last.addnext(element)
-    else:
-        add_flow_element(scope, element)
+        self._last[scope, kind] = element
 
 
 def lane_set_of(process: etree._Element) -> etree._Element:
@@ -118,22 +165,3 @@ def add_root_element(root: etree._Element, name: str, id: str, *, first: bool = 
     else:
         after.addprevious(added)
     return added
-
-
-def turn_into(element: etree._Element, kind: str) -> None:
-    """Turn a flow node into one of another kind, and keep only what both kinds can have.
-
-    If the new node is not a sub-process, the contents of the old one move beside it.
-    """
-    kept = OF_EVERY_NODE
-    if {local(element), kind} <= ACTIVITIES:
-        kept |= OF_EVERY_ACTIVITY
-    if kind in SUB_PROCESSES:
-        kept |= FLOW_ELEMENTS | CONTENTS | {"laneSet"}
-    for child in list(element):
-        if isinstance(child.tag, str) and local(child) not in kept:
-            move_up(child) if local(child) in FLOW_ELEMENTS | CONTENTS else remove(child)
-    element.tag = bpmn(kind)
-    for name in list(element.attrib):
-        if str(name) not in kept and not str(name).startswith("{"):
-            del element.attrib[name]

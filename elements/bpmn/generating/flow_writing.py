@@ -9,7 +9,7 @@ from lxml import etree
 from elements.bpmn.document.index import DocumentIndex, local
 from elements.bpmn.document.model import BpmnFlow
 from elements.bpmn.document.texts import TextWriting
-from elements.bpmn.document.tree_edits import add_flow_element, add_ordered, remove
+from elements.bpmn.document.tree_edits import ChildPlaces, remove
 from elements.bpmn.document.vocabulary import TYPES, bpmn
 
 FLOW = bpmn("sequenceFlow")
@@ -21,13 +21,21 @@ class FlowWriting:
     """`before` are the flows of the document, `wanted` those of the diagram."""
 
     def __init__(
-        self, index: DocumentIndex, before: Sequence[BpmnFlow], wanted: Sequence[BpmnFlow], texts: TextWriting
+        self,
+        index: DocumentIndex,
+        before: Sequence[BpmnFlow],
+        wanted: Sequence[BpmnFlow],
+        texts: TextWriting,
+        places: ChildPlaces,
     ) -> None:
         self.root = index.root
         self.index = index
         self.before = {each.id: each for each in before}
         self.wanted = {each.id: each for each in wanted}
         self.texts = texts
+        self.places = places
+        self.named: dict[tuple[object, etree._Element | None, str], list[etree._Element]] = {}
+        """Children of nodes that name a flow, by their tag, the node and the flow."""
 
     @property
     def elements(self) -> dict[str, etree._Element]:
@@ -43,10 +51,12 @@ class FlowWriting:
             scope = self.elements[source].getparent()
             is_lost = any(each.get("id") in gone for each in element.iterancestors())
             if scope is not None and (is_lost or (source in moved and element.getparent() is not scope)):
-                add_flow_element(scope, element)
+                self.places.add_flow_element(scope, element)
 
     def apply(self) -> None:
         self._remove()
+        for each in self.root.iter(*ENDS):
+            self.named.setdefault((each.tag, each.getparent(), (each.text or "").strip()), []).append(each)
         for flow in self.wanted.values():
             self._write(flow, self.before.get(flow.id))
         self._name_in_nodes()
@@ -64,7 +74,8 @@ class FlowWriting:
     def _write(self, flow: BpmnFlow, old: BpmnFlow | None) -> None:
         if old is None:
             scope = self.elements[flow.source].getparent()
-            self.elements[flow.id] = add_flow_element(self.root if scope is None else scope, "sequenceFlow", flow.id)
+            scope = self.root if scope is None else scope
+            self.elements[flow.id] = self.places.add_flow_element(scope, "sequenceFlow", flow.id)
         element = self.elements[flow.id]
         if old is None or (old.source, old.target) != (flow.source, flow.target):
             former = (old.source, old.target) if old else (None, None)
@@ -76,17 +87,20 @@ class FlowWriting:
 
     def _connect(self, flow: str, tag: str, end: str, former: str | None) -> None:
         if former in self.elements:
-            for each in self.elements[former].findall(tag):
-                if (each.text or "").strip() == flow:
-                    remove(each)
-        add_ordered(self.elements[end], etree.QName(tag).localname).text = flow
+            for each in self.named.pop((tag, self.elements[former], flow), ()):
+                remove(each)
+        self._name(flow, tag, self.elements[end])
+
+    def _name(self, flow: str, tag: str, node: etree._Element) -> None:
+        added = self.places.add_first(node, etree.QName(tag).localname)
+        added.text = flow
+        self.named.setdefault((tag, node, flow), []).append(added)
 
     def _name_in_nodes(self) -> None:
         """Name each flow in the nodes that it connects. BPMN requires this, but not all tools do it."""
-        known = {(each.tag, each.getparent(), (each.text or "").strip()) for each in self.root.iter(*ENDS)}
         for flow in self.root.iter(FLOW):
             id = flow.get("id") or ""
             for tag, end in ENDS.items():
                 node = self.index.find(flow.get(end))
-                if node is not None and local(node) in TYPES and (tag, node, id) not in known:
-                    add_ordered(node, etree.QName(tag).localname).text = id
+                if node is not None and local(node) in TYPES and (tag, node, id) not in self.named:
+                    self._name(id, tag, node)

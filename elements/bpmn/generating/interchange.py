@@ -7,9 +7,10 @@ them as not drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 
 from lxml import etree
 
@@ -19,8 +20,11 @@ from elements.bpmn.document.vocabulary import DC, DD, EDGES, SUB_PROCESSES, bpmn
 from elements.bpmn.generating.placing import connect, place
 
 COMPUTED = own("computed")
-NO_NAME = re.compile(r"[^\w.-]", re.ASCII)
 CONVERSATIONS = frozenset({"conversation", "subConversation", "callConversation"})
+# Parts of a document without a place in a diagram that are drawn, and how many of them: a drawing takes much memory.
+OTHERS = CONVERSATIONS | {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group"}
+MOST_OTHERS = 5_000
+NO_NAME = re.compile(r"[^\w.-]", re.ASCII)
 
 
 def draw(root: etree._Element, before: BpmnModel, after: BpmnModel) -> None:
@@ -43,6 +47,8 @@ class _Interchange:
         nodes = [replace(each, area=each.area or self._drawn(each.id)) for each in after.nodes]
         lanes = [replace(each, area=each.area or self._drawn(each.id)) for each in after.lanes]
         shown = BpmnModel(nodes, after.flows, lanes)
+        self.planes = {self.index.known(each.get("bpmnElement")): each for each in reversed(self.index.planes)}
+        """First plane of each element that has one."""
         self.placement = place(shown)
         self.known = shown.areas
         self.areas: dict[str, Area] = self.placement.areas | self.known
@@ -73,7 +79,7 @@ class _Interchange:
                 shape.set("isExpanded", "true")
         elif each.id in self.known and self.index.area(each.id) == area:
             return
-        if has_contents and shape.get("isExpanded") == "false" and each.id not in self._planes:
+        if has_contents and shape.get("isExpanded") == "false" and each.id not in self.planes:
             shape.set("isExpanded", "true")
         set_bounds(shape, area, is_computed=each.id not in self.known)
 
@@ -85,24 +91,20 @@ class _Interchange:
         self.index.shapes[id] = shape
         return shape
 
-    @cached_property
-    def _planes(self) -> dict[str | None, etree._Element]:
-        """The first plane of the document for each subject."""
-        return {self.index.known(each.get("bpmnElement")): each for each in reversed(self.index.planes)}
-
     def _free_id(self, id: str) -> str:
         # Some tools use ids that XML or bpmn-js does not allow, such as numbers.
         id = NO_NAME.sub("_", id) if id[:1].isalpha() else f"_{NO_NAME.sub('_', id)}"
         while id in self._taken:
-            id += "_"
-        self._taken.add(id)
+            # Counts on: thousands of ids may differ only in signs.
+            number = self._taken[id] = self._taken[id] + 1
+            id += "_" if number == 1 else f"_{number}"
+        self._taken[id] = 0
         return id
 
-    @property
-    def _taken(self) -> set[str]:
-        if not hasattr(self, "_ids"):
-            self._ids = {str(each) for each in self.root.xpath("//@id")}
-        return self._ids
+    @cached_property
+    def _taken(self) -> dict[str, int]:
+        """Ids of the document, and how often something else wanted to have them."""
+        return dict.fromkeys(map(str, self.root.xpath("//@id")), 0)
 
     def _draw_edge(self, flow: BpmnFlow, old: BpmnFlow | None, moved: set[str]) -> None:
         edge = self.index.edges.get(flow.id)
@@ -131,8 +133,8 @@ class _Interchange:
     def _plane(self, each: BpmnNode | BpmnLane) -> etree._Element:
         """Return the plane for a new shape: that of its sub-process, or the one that shows what is around it."""
         if isinstance(each, BpmnNode) and each.container:
-            inner = self._planes.get(each.container)
-            return self._plane_around(each.container) if inner is None else inner
+            own = self.planes.get(each.container)
+            return self._plane_around(each.container) if own is None else own
         siblings = self.members.get(each.id, []) if isinstance(each, BpmnLane) else [each.lane]
         drawn = next((id for id in siblings if id in self.index.shapes), None)
         return self._plane_around(drawn) if drawn else self._first_plane
@@ -160,35 +162,43 @@ class _Interchange:
 
     def _draw_generated_pools(self) -> None:
         """Draw the pools that exist only because BPMN draws lanes in pools."""
+        lanes = {each.id: self.areas[each.id] for each in self.after.lanes if each.id in self.areas}
+        nodes = {each.id: self.areas[each.id] for each in self.after.nodes if each.id in self.areas}
+        # Several pools may have the same process.
+        areas: dict[str | None, Area] = {}
         for id, element in self.index.elements.items():
             if local(element) != "participant" or not is_generated(element):
                 continue
-            process = self.index.find(element.get("processRef"))
-            inner = set() if process is None else {each.get("id") for each in process.iter("*")}
-            lanes = [self.areas[each.id] for each in self.after.lanes if each.id in inner and each.id in self.areas]
-            nodes = [self.areas[each.id] for each in self.after.nodes if each.id in inner and each.id in self.areas]
-            area = _pool_around(lanes, nodes)
+            process = self.index.known(element.get("processRef"))
+            if process not in areas:
+                inner = [each.get("id") for each in self.index.elements[process].iter("*")] if process else []
+                areas[process] = _pool_around(
+                    *([found[each] for each in inner if each in found] for found in (lanes, nodes))
+                )
             shape = self.index.shapes.get(id)
             if shape is None:
                 shape = self._new_shape(id, self._first_plane)
                 shape.set("isHorizontal", "true")
-            set_bounds(shape, area, is_computed=True)
+            set_bounds(shape, areas[process], is_computed=True)
 
     def _draw_others(self) -> None:
         """Draw what only the document has, if it has no drawings at all, and connections whose ends are drawn."""
-        drawn = {"participant", "textAnnotation", "dataObjectReference", "dataStoreReference", "group", *CONVERSATIONS}
-        if not self.had_drawings:
-            bottom = max((each.y + each.height for each in self.areas.values()), default=0.0) + 40
-            left = 0.0
-            for id, element in self.index.elements.items():
-                if local(element) in drawn and id not in self.index.shapes and not _is_inner_conversation(element):
-                    width, height = (600, 60) if local(element) == "participant" else (100, 50)
-                    self.areas[id] = Area(left, bottom, width, height)
-                    set_bounds(self._new_shape(id, self._first_plane), self.areas[id], is_computed=True)
-                    left += width + 20
-            for id, element in self.index.elements.items():
-                if local(element) in EDGES and id not in self.index.edges:
-                    self._connect(id, element)
+        if self.had_drawings:
+            return
+        bottom = max((each.y + each.height for each in self.areas.values()), default=0.0) + 40
+        left = 0.0
+        undrawn = self._undrawn(OTHERS, self.index.shapes)
+        wanted = (id for id in undrawn if not _is_inner_conversation(self.index.elements[id]))
+        for id in islice(wanted, MOST_OTHERS):
+            width, height = (600, 60) if local(self.index.elements[id]) == "participant" else (100, 50)
+            self.areas[id] = Area(left, bottom, width, height)
+            set_bounds(self._new_shape(id, self._first_plane), self.areas[id], is_computed=True)
+            left += width + 20
+        for id in islice(self._undrawn(EDGES, self.index.edges), MOST_OTHERS):
+            self._connect(id, self.index.elements[id])
+
+    def _undrawn(self, kinds: Collection[str], drawings: Mapping[str, etree._Element]) -> Iterator[str]:
+        return (id for id, each in self.index.elements.items() if local(each) in kinds and id not in drawings)
 
     def _connect(self, id: str, element: etree._Element) -> None:
         ends = [self._end(element, name) for name in ("sourceRef", "targetRef")]

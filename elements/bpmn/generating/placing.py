@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import accumulate
 
 from elements.bpmn.document.model import Area, BpmnFlow, BpmnLane, BpmnModel, BpmnNode, Waypoint
 from elements.bpmn.document.vocabulary import EVENT_TYPES, GATEWAY_TYPES
@@ -99,7 +101,10 @@ class _Arrangement:
     def __init__(self, model: BpmnModel) -> None:
         self.areas: dict[str, Area] = {}
         self.lines: dict[str, tuple[Waypoint, ...]] = {}
-        self.flows = model.flows
+        self.flows: dict[str, list[tuple[int, BpmnFlow]]] = {}
+        """Flows from each node, with their places in the model."""
+        for number, flow in enumerate(model.flows):
+            self.flows.setdefault(flow.source, []).append((number, flow))
         self.nodes = {each.id: each for each in model.nodes}
         self.lanes = {each.id: each for each in model.lanes}
         self.contents: dict[str | None, list[BpmnNode]] = {}
@@ -150,7 +155,7 @@ class _Arrangement:
         """Place nodes by their flows and return the lower right corner."""
         boxes = self._boxes(nodes)
         hosts = {each.id: each.host or each.id for each in nodes}
-        pairs = {(hosts[each.source], hosts[each.target]): each for each in self.flows if self._joins(each, hosts)}
+        pairs = {(hosts[each.source], hosts[each.target]): each for each in self._flows_between(hosts)}
         layout = arrange(boxes, [pair for pair in pairs if pair[0] != pair[1]], Direction.HORIZONTAL)
         sizes = {box.key: (box.half_width * 2, box.half_height * 2) for box in boxes}
         for each in layout.shapes:
@@ -163,8 +168,11 @@ class _Arrangement:
         self._attach(nodes)
         return left + layout.width, top + layout.height
 
-    def _joins(self, flow: BpmnFlow, nodes: Mapping[str, str]) -> bool:
-        return flow.source in nodes and flow.target in nodes
+    def _flows_between(self, nodes: Iterable[str]) -> list[BpmnFlow]:
+        """Return the flows between nodes in the order of the model."""
+        known = {*nodes}
+        found = (each for node in known for each in self.flows.get(node, ()) if each[1].target in known)
+        return [flow for _number, flow in sorted(found, key=lambda each: each[0])]
 
     def _boxes(self, nodes: Sequence[BpmnNode]) -> list[Box]:
         boxes = []
@@ -199,8 +207,8 @@ class _Arrangement:
             area = self.areas[id]
             self.areas[id] = replace(area, x=area.x + right, y=area.y + down)
             self._move(id, right, down)
-        for flow in self.flows:
-            if flow.id in self.lines and flow.source in inside:
+        for _number, flow in (each for id in inside for each in self.flows.get(id, ())):
+            if flow.id in self.lines:
                 self.lines[flow.id] = tuple((x + right, y + down) for x, y in self.lines[flow.id])
 
     def _attach(self, nodes: Sequence[BpmnNode]) -> None:
@@ -214,21 +222,26 @@ class _Arrangement:
         self, pool: BpmnLane | None, lanes: Sequence[BpmnLane], nodes: Sequence[BpmnNode], left: float, top: float
     ) -> tuple[float, float]:
         """Place the nodes of a block in bands, and return the end of the block. The flows decide about columns."""
-        below = {each.id: [x for x in lanes if x.parent == each.id] for each in lanes}
+        below: dict[str, list[BpmnLane]] = {each.id: [] for each in lanes}
+        for each in lanes:
+            if (around := below.get(each.parent or "")) is not None:
+                around.append(each)
         bands = [each for each in lanes if not below[each.id]]
         levels = {each.id: self._level(each) - bool(pool) for each in lanes}
         start = left + HEADER * max(levels.values()) + MARGIN
         _right, _bottom = self._place_free(nodes, start, 0)
         fallback = bands[0].id
         homes = {each.id: self._band(each.lane, below, fallback) for each in nodes}
-        for flow in self.flows:
-            if flow.source in homes:
+        members: dict[str, list[BpmnNode]] = {}
+        for node in nodes:
+            for _number, flow in self.flows.get(node.id, ()):
                 self.lines.pop(flow.id, None)
+            if not node.host:
+                members.setdefault(homes[node.id], []).append(node)
         right = max([start, *(self.areas[each.id].x + self.areas[each.id].width for each in nodes)]) + MARGIN
         bottom = top
         for band in bands:
-            here = [each for each in nodes if homes[each.id] == band.id and not each.host]
-            height = self._stack(here, bottom + MARGIN) + 2 * MARGIN
+            height = self._stack(members.get(band.id, []), bottom + MARGIN) + 2 * MARGIN
             shift = left + HEADER * (levels[band.id] - 1)
             self.areas[band.id] = Area(shift, bottom, right - shift, height)
             bottom += height
@@ -254,25 +267,28 @@ class _Arrangement:
 
     def _stack(self, nodes: Sequence[BpmnNode], top: float) -> float:
         """Place nodes of a band in as few rows as possible without changing their columns; return the height."""
-        rows: list[tuple[float, float]] = []
         heights: list[float] = []
         chosen: list[tuple[str, int]] = []
+        # Rows by the ends of their last nodes, and the numbers of rows with nothing at this column or behind it.
+        taken: list[tuple[float, int]] = []
+        free: list[int] = []
         for each in sorted(nodes, key=lambda node: self.areas[node.id].x):
             area = self.areas[each.id]
-            row = next((number for number, (end, _) in enumerate(rows) if end <= area.x), len(rows))
-            if row == len(rows):
-                rows.append((0, 0))
+            while taken and taken[0][0] <= area.x:
+                heappush(free, heappop(taken)[1])
+            row = heappop(free) if free else len(heights)
+            if row == len(heights):
                 heights.append(0)
-            rows[row] = (area.x + area.width + 10, 0)
+            heappush(taken, (area.x + area.width + 10, row))
             heights[row] = max(heights[row], area.height + (LABEL if each.type in EVENT_TYPES | GATEWAY_TYPES else 0))
             chosen.append((each.id, row))
-        starts = [top + sum(heights[:number]) + 20 * number for number in range(len(rows))]
+        starts = [top + before + 20 * number for number, before in enumerate(accumulate(heights, initial=0.0))]
         for id, row in chosen:
             area = self.areas[id]
             y = starts[row] + (heights[row] - area.height) / 2
             self.areas[id] = replace(area, y=y)
             self._move(id, 0, y - area.y)
-        return max(sum(heights) + 20 * max(len(rows) - 1, 0), TASK_SIZE[1])
+        return max(sum(heights) + 20 * max(len(heights) - 1, 0), TASK_SIZE[1])
 
 
 def _beside_others(model: BpmnModel) -> dict[str, Area]:

@@ -20,15 +20,12 @@ from elements.bpmn.document.reading import DocumentReading
 from elements.bpmn.document.texts import NO_LANE, TextWriting, write_description
 from elements.bpmn.document.tree_edits import (
     CONTENTS,
-    add_flow_element,
-    add_ordered,
+    ChildPlaces,
     add_root_element,
     child_of,
     declare_namespaces,
     lane_set_of,
-    move_up,
     remove,
-    turn_into,
 )
 from elements.bpmn.document.vocabulary import (
     BOUNDARY,
@@ -77,6 +74,8 @@ def write(
     writing = _Writing(root, subject, culture, cultures)
     before = writing.before
     writing.apply(wanted)
+    # A large document needs its memory for the next index.
+    del writing
     drop_dangling(DocumentIndex(root))
     draw(root, before, wanted)
     root.set(own("lcid"), culture)
@@ -96,10 +95,13 @@ class _Writing:
         reading = DocumentReading(root, stated)
         self.before = reading.model()
         self.index = reading.index
+        self.places = ChildPlaces()
         self.nodes = {each.id: each for each in self.before.nodes}
         self.lanes = {each.id: each for each in self.before.lanes}
         self.owned = self._owned_processes()
         """Processes that have a pool."""
+        self.free = self._free_process()
+        self.first = root.find(bpmn("process"))
         self.had_pools = root.find(PARTICIPANT) is not None
         self.called = {ids[0]: frozenset(ids) for ids in subject.called}
         """All ids of a process, by the one for new calls."""
@@ -127,7 +129,7 @@ class _Writing:
             self._node(node)
         gone = self.nodes.keys() - {each.id for each in wanted.nodes}
         self._keep_contents(gone)
-        flows = FlowWriting(self.index, self.before.flows, wanted.flows, self.texts)
+        flows = FlowWriting(self.index, self.before.flows, wanted.flows, self.texts, self.places)
         flows.move(self.moved, gone)
         self._remove_nodes(gone)
         flows.apply()
@@ -182,7 +184,7 @@ class _Writing:
         if collaboration is None:
             collaboration = add_root_element(self.root, "collaboration", self._free_id("Collaboration_1"), first=True)
             self.elements[collaboration.get("id") or ""] = collaboration
-        element = add_ordered(collaboration, "participant", id=id, processRef=process.get("id") or "")
+        element = self.places.add_first(collaboration, "participant", id=id, processRef=process.get("id") or "")
         self.elements[id] = element
         self.owned.add(process.get("id"))
         return element
@@ -193,15 +195,22 @@ class _Writing:
 
     def _default_process(self, *, is_free: bool = False) -> etree._Element:
         """Return the process of what has no pool. Lanes need one that is free: a lane there is in no pool."""
-        processes = self.root.findall(bpmn("process"))
-        free = [each for each in processes if each.get("id") not in self.owned]
-        if free or (processes and self.before.nodes and not is_free):
-            return (free or processes)[0]
-        process = add_root_element(self.root, "process", self._free_id(self.subject.id))
+        if self.free is not None:
+            return self.free
+        if self.first is not None and self.first.getparent() is None:
+            self.first = self.root.find(bpmn("process"))
+        if self.first is not None and self.before.nodes and not is_free:
+            return self.first
+        self.free = process = add_root_element(self.root, "process", self._free_id(self.subject.id))
         self.texts.name(process, self.subject.names)
         self.elements[process.get("id") or ""] = process
         self.created.add(process.get("id"))
         return process
+
+    def _free_process(self) -> etree._Element | None:
+        """Return the first process without a pool."""
+        processes = self.root.iterchildren(bpmn("process"))
+        return next((each for each in processes if each.get("id") not in self.owned), None)
 
     def _remove_lanes(self) -> None:
         # Inner lanes come after the ones around them.
@@ -209,6 +218,7 @@ class _Writing:
             if lane.id not in self.wanted_lanes:
                 self._remove_lane(lane)
         self.owned = self._owned_processes()
+        self.free = self._free_process()
 
     def _remove_lane(self, lane: BpmnLane) -> None:
         element = self.elements.pop(lane.id)
@@ -247,7 +257,7 @@ class _Writing:
     def _node(self, node: BpmnNode) -> None:
         old = self.nodes.get(node.id)
         if old is None:
-            self.elements[node.id] = add_flow_element(self._scope(node, None), self._kind(node), node.id)
+            self.elements[node.id] = self.places.add_flow_element(self._scope(node, None), self._kind(node), node.id)
         element = self.elements[node.id]
         if old is None:
             self._describe_new(element, node)
@@ -283,12 +293,12 @@ class _Writing:
     def _change_kind(self, element: etree._Element, old: BpmnNode, node: BpmnNode) -> None:
         """Change what a node is, only as far as it has changed: the document knows the kind better."""
         if KINDS.get(old.type, CALL) != KINDS.get(node.type, CALL):
-            turn_into(element, self._kind(node))
+            self.places.turn_into(element, self._kind(node))
             self._describe_new(element, node)
         elif local(element) == CALL and self._calls_another(old, node):
             element.set("calledElement", node.called)
         elif node.id in self.containers and local(element) not in SUB_PROCESSES:
-            turn_into(element, SUB_PROCESSES[0])
+            self.places.turn_into(element, SUB_PROCESSES[0])
         if local(element) in EVENTS and old.host != node.host:
             if node.host:
                 element.tag = bpmn(BOUNDARY)
@@ -308,7 +318,7 @@ class _Writing:
         is_moved = old.container != node.container or (is_regrouped and node.container is None)
         scope = self._scope(node, element) if is_moved else None
         if scope is not None and element.getparent() is not scope:
-            add_flow_element(scope, element)
+            self.places.add_flow_element(scope, element)
             self.moved.add(node.id)
 
     def _scope(self, node: BpmnNode, element: etree._Element | None) -> etree._Element:
@@ -364,7 +374,7 @@ class _Writing:
         for id in sorted(around.keys() & gone, key=lambda id: -sum(1 for _ in self.elements[id].iterancestors())):
             for child in list(self.elements[id]):
                 if local(child) in CONTENTS:
-                    move_up(child)
+                    self.places.move_up(child)
 
     def _remove_nodes(self, gone: Set[str]) -> None:
         for id in gone:

@@ -61,27 +61,34 @@ class FairnessMiddleware(Middleware):
         except Problem as problem:
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
-        spending, payer = Spending(), None
+        request.spending = Spending()  # type: ignore[attr-defined]  # read by _leave
+        status = 500
         try:
             with large_lists.request(ticket):
                 response = self.get_response(request)
-            if not _was_served(request, response):
-                payer = ELSEWHERE, who.caller
+            status = response.status_code
         finally:
             # A request that has waited elsewhere has another ticket by now.
             ticket = ticket_of(request)
-            gate.leave(ticket, spending.cost(ticket.only_reads), payer)
+            _leave(request, ticket, status)
             if getattr(request, "storage", None) is not None:
                 storage_was_found(request)
         return hold_unread(request, response, ticket)
 
 
-def _was_served(request: HttpRequest, response: HttpResponseBase) -> bool:
+def _leave(request: HttpRequest, ticket: Ticket, status: int) -> None:
+    """Leave the gate, and charge what the request has cost since it began or came back."""
+    spending: Spending | None = getattr(request, "spending", None)
+    payer = None if _was_served(request, status) else (ELSEWHERE, ticket.who[1])
+    gate.leave(ticket, spending.take(ticket.only_reads) if spending else 0, payer)
+
+
+def _was_served(request: HttpRequest, status: int) -> bool:
     """Return whether a request got something that its storage grants. Everything else, such as a sign-in that fails,
     costs the storage nothing (D217)."""
     if hasattr(request, "caller_was_accepted"):
         return True
-    return hasattr(request, "reader_was_allowed") and response.status_code not in REFUSALS
+    return hasattr(request, "reader_was_allowed") and status not in REFUSALS
 
 
 def hold_unread(request: HttpRequest, response: HttpResponseBase, ticket: Ticket) -> HttpResponseBase:
@@ -108,7 +115,7 @@ def _is_accepted(request: HttpRequest, ticket: Ticket) -> bool:
 
 
 def stream_ticket(request: HttpRequest) -> Ticket:
-    """Return a ticket for the stream of a request, whose caller is known by now."""
+    """Return a ticket for what a request holds for long, a stream or a wait. Its caller is known by now."""
     ticket = ticket_of(request)
     return Ticket(ticket.who, is_accepted=_is_accepted(request, ticket))
 
@@ -124,7 +131,7 @@ def away_from_gate(request: HttpRequest) -> Iterator[None]:
     """Leave the place of a request, and give back its connection, while it waits for something to happen (D331)."""
     ticket = ticket_of(request)
     release_connection()
-    gate.leave(ticket, 0)
+    _leave(request, ticket, 200)
     yield
     again = gate.enter(*ticket.who, only_reads=ticket.only_reads, is_accepted=_is_accepted(request, ticket))
     request.ticket = again  # type: ignore[attr-defined]  # read by ticket_of

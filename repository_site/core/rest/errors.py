@@ -54,6 +54,8 @@ BY_PROBLEM: dict[type[problems.Problem], ErrorKind] = {
     problems.TooManyRequests: ErrorKind(429, "error", "volatile"),
 }
 CRITICAL = "critical"
+# Problems that a response lists. A body can have hundreds of thousands.
+MOST_DETAILS = 10_000
 # Errors of a database that is unreachable, shuts down, or has no resources left.
 AWAY = (OperationalError, InterfaceError, PoolTimeout, EmbeddedPostgresError)
 UNREACHABLE = "The service cannot reach its database; try again in a few seconds."
@@ -70,7 +72,7 @@ def error_answer(
     headers: dict[str, str] | None = None,
     further: dict[str, str] | None = None,
 ) -> HttpResponse:
-    data = [{"error": detail} for detail in details or (message,)]
+    data = [{"error": detail} for detail in (details or (message,))[:MOST_DETAILS]]
     body = {"message": message, "output": kind.output, "type": kind.type, "data": data, **(further or {})}
     return answer(body, kind.status, headers)
 

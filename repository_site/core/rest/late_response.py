@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 
 class LateResponse(HttpResponse):
-    def __init__(self, make: Callable[[], bytes], content_type: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, make: Callable[[], bytes], content_type: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(content_type=content_type, headers=headers)
         self._make = make
 

@@ -48,3 +48,11 @@ def large(size: int) -> str:
         for number, (one, two) in enumerate(pairwise(tasks))
     )
     return definitions(f'<process id="P"><laneSet id="LS">{lanes}</laneSet>{nodes}{flows}</process>')
+
+
+BILLING = definitions('<process id="Billing_1"><task id="T"/></process>')
+
+
+def call(called: str, name: str = "Bill it") -> str:
+    inner = f'<callActivity id="Call" name="{name}" calledElement="{called}"/>'
+    return definitions(f'<process id="Caller">{inner}</process>', ' xmlns:b="http://example.org/test"')

@@ -9,18 +9,12 @@ from elements.models import Element, ElementVersion
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.elements.bpmn.conftest import DRAFT, RELEASED, BpmnClient
-from tests.elements.bpmn.documents import definitions
+from tests.elements.bpmn.documents import BILLING, call, definitions
 from tests.elements.bpmn.import_reports import counts
 
 pytestmark = pytest.mark.django_db
 
 PLACEHOLDER = "processInterfacePlaceholder"
-BILLING = definitions('<process id="Billing_1"><task id="T"/></process>')
-
-
-def call(called: str, name: str = "Bill it") -> str:
-    inner = f'<callActivity id="Call" name="{name}" calledElement="{called}"/>'
-    return definitions(f'<process id="Caller">{inner}</process>', ' xmlns:b="http://example.org/test"')
 
 
 def shown(client: BpmnClient, element: str = DRAFT) -> list[tuple[str, str]]:

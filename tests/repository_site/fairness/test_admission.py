@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from pytest_django import Settings as ChangedSettings
 
@@ -15,7 +15,7 @@ from repository_site.core.database.statements import look_up
 from repository_site.core.environment.values import Rate
 from repository_site.core.fairness import admission, cost
 from repository_site.core.fairness import gate as gates
-from repository_site.core.fairness.gate import Gate, Ticket
+from repository_site.core.fairness.gate import Gate, Ticket, Who
 from repository_site.core.fairness.origin import ELSEWHERE
 from repository_site.core.fairness.presence import Presence
 from storage.models import Storage
@@ -86,6 +86,45 @@ def test_a_write_does_not_pay_for_waiting_long(monkeypatch: pytest.MonkeyPatch) 
         cost._trip_ended("statement", [], time.perf_counter() - 2.5, None)
     assert spending.cost(only_reads=True) == pytest.approx(5, abs=1)
     assert spending.cost(only_reads=False) == pytest.approx(2 * cost.LONGEST_OF_WRITES, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [
+        (["INSERT INTO a SELECT 1", "\n UPDATE b SET c = 1"], 3),
+        (["SELECT 1 FROM a FOR UPDATE"], cost.LONGEST_OF_WRITES),
+        (["INSERT INTO a SELECT 1", "SELECT pg_advisory_xact_lock(1)"], cost.LONGEST_OF_WRITES),
+    ],
+)
+def test_a_write_pays_for_changing_rows(monkeypatch: pytest.MonkeyPatch, texts: list[str], seconds: float) -> None:
+    """Triggers of such a statement fill the index of the search, which takes seconds for a megabyte of new words."""
+    monkeypatch.setattr(cost._statements, "limited", 0.0)
+    cost._trip_ended("look_up", texts, time.perf_counter() - 3, None)
+    assert cost._statements.limited == pytest.approx(seconds, abs=0.2)
+
+
+def test_a_request_is_charged_before_it_waits(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that waits for changes can read many times before its response ends."""
+    request, charged, leave = HttpRequest(), list[tuple[float, object]](), gate.leave
+
+    def note(ticket: Ticket, seconds: float, payer: Who | None = None) -> None:
+        charged.append((seconds, payer))
+        leave(ticket, 0.0, payer)
+
+    monkeypatch.setattr(gate, "leave", note)
+
+    def respond(request: HttpRequest) -> HttpResponse:
+        request.caller_was_accepted = True  # type: ignore[attr-defined]
+        for _ in range(2):
+            cost._trip_ended("statement", [], time.perf_counter() - 2, None)
+            with admission.away_from_gate(request):
+                pass
+        return HttpResponse()
+
+    request.method, request.path_info, request.META["REMOTE_ADDR"] = "GET", "/acme/open/x", "127.0.0.1"
+    admission.FairnessMiddleware(respond)(request)
+    assert [payer for _, payer in charged] == [None] * 3
+    assert [seconds for seconds, _ in charged] == pytest.approx([2, 2, 0], abs=0.5)
 
 
 def test_requests_without_a_credential_do_not_charge_the_storage(

@@ -247,7 +247,7 @@ def test_a_receiver_that_is_gone_is_disabled(storage: Storage, receiver: Receive
     assert (states(storage), len(receiver.requests)) == ([("waiting", 1), ("waiting", 0)], 1)
     assert planned() == []
     # Administrators see it in the feed.
-    assert [(each.type, each.data) for each in read_events(storage, 0, 10)] == [
+    assert [(each.type, each.data) for each in read_events(storage, 0, 10).events] == [
         ("configuration.changed", {"changes": [f"webhooks.{webhook.pk}"]})
     ]
 

@@ -39,7 +39,7 @@ def test_messages_are_the_events_of_the_feed(storage: Storage, other_storage: St
     make_events(other_storage)
     fan_out(storage)
     fan_out(storage)
-    events = read_events(storage, 1, 10)
+    events = read_events(storage, 1, 10).events
     assert messages(storage, webhook) == [cloud_event("/acme/handbook", each) for each in events]
     assert len(events) == 3
     with tenant_scope(storage):
@@ -138,7 +138,7 @@ def test_a_webhook_with_very_many_waiting_messages_pauses(storage: Storage, monk
     with tenant_scope(storage):
         WebhookDelivery.objects.update(state=DeliveryState.DELIVERED)
     fan_out(storage)
-    expected = [cloud_event("/acme/handbook", each) for each in read_events(storage, 0, 10)]
+    expected = [cloud_event("/acme/handbook", each) for each in read_events(storage, 0, 10).events]
     assert [each for each in messages(storage, slow) if "id" in each] == messages(storage, other) == expected
 
 
