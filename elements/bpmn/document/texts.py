@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from django.conf import settings
 from lxml import etree
 
 from elements.bpmn.document.index import EXTENSIONS
@@ -16,7 +17,6 @@ from elements.bpmn.document.model import Names
 from elements.bpmn.document.tree_edits import add_ordered, child_of, remove
 from elements.bpmn.document.vocabulary import bpmn, own
 from elements.diagrams.text import xml_text
-from elements.sizes.limits import VALUE
 from elements.values.html import DECLARATION, XML_DECLARATION, html_problem, html_value
 from repository_site.core.rest.rendering import to_json
 
@@ -64,7 +64,7 @@ def read_description(element: etree._Element) -> str:
     markup = html_value(text)
     if documentation.get("textFormat") != MARKUP or html_problem(markup) is not None:
         markup = DECLARATION + "<br/>".join(escape(line.strip()) for line in text.splitlines())
-    return "" if VALUE.problem(len(to_json(markup))) else markup
+    return "" if len(to_json(markup)) > settings.ATTRIBUTE_BYTES else markup
 
 
 def write_description(element: etree._Element, markup: str) -> None:
