@@ -30,6 +30,10 @@ TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 
 # Rows that Django writes after migrating.
 KEPT = {"auth_permission", "django_content_type"}
+# Tables with their bytes. Deleted rows, and those that tests have rolled back, stay in the files, where later tests read
+# them.
+SIZES = "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relname = ANY(%s)"
+MOST_BYTES = 20_000_000
 # How often to try to drop a database, in which autovacuum may work for some seconds.
 TRIES = 8
 
@@ -61,11 +65,14 @@ def drop_database(name: str, original: str) -> None:
 
 
 @contextmanager
-def emptied_by(delete: Callable[[Collection[str]], None]) -> Iterator[None]:
-    """After a test that commits, let a function delete the rows of tables (D298)."""
+def emptied_by(delete: Callable[[Collection[str]], bool]) -> Iterator[None]:
+    """After a test that commits, let a function delete the rows of tables (D298). Django truncates them if it returns
+    False."""
+    truncate = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]  # the stubs do not know it
 
     def empty(case: TransactionTestCase) -> None:
-        delete({*connection.introspection.django_table_names()} - KEPT)
+        if not delete({*connection.introspection.django_table_names()} - KEPT):
+            truncate(case)
 
     with patch.object(TransactionTestCase, "_fixture_teardown", empty):
         yield
@@ -73,14 +80,20 @@ def emptied_by(delete: Callable[[Collection[str]], None]) -> Iterator[None]:
 
 @contextmanager
 def emptied_by_deleting() -> Iterator[None]:
-    """Delete rows as a superuser, where the cluster belongs to the tests. Elsewhere Django truncates all tables."""
+    """Delete rows as a superuser, where the cluster belongs to the tests and few dead rows are in the tables."""
     if settings.DATABASE_ADDRESS:
         yield
         return
     with _superuser(connection.settings_dict["NAME"]) as superuser:
-        found = superuser.execute("SELECT relname FROM pg_class WHERE relkind = 'r'").fetchall()
-        existing = {name for (name,) in found}
-        with emptied_by(lambda tables: delete_all(superuser, existing & {*tables})):
+
+        def delete(tables: Collection[str]) -> bool:
+            found = superuser.execute(SIZES, [[*tables]]).fetchall()
+            if sum(size for _, size in found) > MOST_BYTES:
+                return False
+            delete_all(superuser, [name for name, _ in found])
+            return True
+
+        with emptied_by(delete):
             yield
 
 

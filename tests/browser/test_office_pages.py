@@ -1,5 +1,5 @@
-"""One page of each kind, found by following links: axe-core finds nothing, wide and narrow, light and dark, the title of
-the window says where one is, and no icon is part of a name."""
+"""One page of each kind, found by following links: axe-core finds nothing, wide and light or narrow and dark, the title
+of the window says where one is, and no icon is part of a name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def walk(visitor: Visitor, inside: str, *starts: str) -> dict[str, str]:
         if at in titles:
             continue
         titles[at] = visitor.page.title()
-        visitor.check_every_look()
+        visitor.check_looks(len(titles))
         assert visitor.page.evaluate(ICONS) == [], address
         found = visitor.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         waiting += [href.removeprefix(visitor.base) for href in found if href.startswith(visitor.base)]

@@ -319,6 +319,7 @@ def test_approvers_are_reminded_before_a_task_is_due(
     assert told == [[], [], [ben], [ben]]
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_many_messages_need_little_memory(house: Storage) -> None:
     """An import below an element with many subscribers."""
