@@ -30,12 +30,14 @@ TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 
 # Rows that Django writes after migrating.
 KEPT = {"auth_permission", "django_content_type"}
-# Tables with their bytes. Deleted rows, and those that tests have rolled back, stay in the files, where later tests read
-# them.
-SIZES = "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relname = ANY(%s)"
-MOST_BYTES = 20_000_000
+# Rows that were deleted or rolled back stay in the files, where later tests read them, until the table is vacuumed.
+LARGE = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname = ANY(%s) AND pg_relation_size(oid) > 2000000"
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+    " AND pid <> pg_backend_pid()"
+)
 # How often to try to drop a database, in which autovacuum may work for some seconds.
-TRIES = 8
+TRIES = 4
 
 
 def make_database(name: str) -> None:
@@ -80,17 +82,17 @@ def emptied_by(delete: Callable[[Collection[str]], bool]) -> Iterator[None]:
 
 @contextmanager
 def emptied_by_deleting() -> Iterator[None]:
-    """Delete rows as a superuser, where the cluster belongs to the tests and few dead rows are in the tables."""
+    """Delete rows as a superuser where the cluster belongs to the tests."""
     if settings.DATABASE_ADDRESS:
         yield
         return
     with _superuser(connection.settings_dict["NAME"]) as superuser:
 
         def delete(tables: Collection[str]) -> bool:
-            found = superuser.execute(SIZES, [[*tables]]).fetchall()
-            if sum(size for _, size in found) > MOST_BYTES:
-                return False
-            delete_all(superuser, [name for name, _ in found])
+            delete_all(superuser, tables)
+            large = [name for (name,) in superuser.execute(LARGE, [[*tables]])]
+            if large:
+                superuser.execute(f"VACUUM {', '.join(large)}".encode())
             return True
 
         with emptied_by(delete):
@@ -151,11 +153,12 @@ def _schema_digest() -> str:
 
 
 def _drop(cursor: CursorWrapper, name: str) -> None:
-    """Drop a database. FORCE comes second: it is refused while a process of autovacuum is in the database."""
-    drop = sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name))
+    """Drop a database. PostgreSQL waits five seconds for connections that a test has left open, so they end first; FORCE
+    would be refused while a process of autovacuum is in the database."""
     for attempt in range(1, TRIES + 1):
+        cursor.execute(END_SESSIONS, [name])
         try:
-            cursor.execute(drop if attempt % 2 else sql.SQL("{} WITH (FORCE)").format(drop))
+            cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         except DatabaseError:
             if attempt == TRIES:
                 raise

@@ -11,7 +11,7 @@ from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row
 
-OWN_COLUMNS = frozenset({"id", "storage_id", "type_id", "position"})
+OWN_COLUMNS = frozenset({"id", "type_id", "position"})
 
 
 def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:

@@ -69,26 +69,22 @@ class EditRefused(Conflict):
 
 def provision_configuration(storage: Storage, sections: Mapping[str, Any]) -> None:
     """Write the configuration of a new storage from the sections of its template."""
-    write_blueprint(read_template(sections))
+    write_blueprint(read_rows().rows, read_template(sections))
 
 
 def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
     with tenant_scope(storage):
-        old = read_blueprint()
-        return ConfigurationChange(describe_differences(old, new), find_obstacles(old, new))
+        return _compare(read_blueprint(), new)
+
+
+def _compare(old: Blueprint, new: Blueprint) -> ConfigurationChange:
+    return ConfigurationChange(describe_differences(old, new), find_obstacles(old, new))
 
 
 def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChange:
     """Apply a new configuration; raise Conflict with all content that it would orphan."""
     with _changing(storage):
-        change = plan_change(storage, new)
-        if change.obstacles:
-            raise Conflict(_("The change would orphan stored content."), change.obstacles)
-        if change.differences:
-            old = read_blueprint()
-            write_blueprint(new)
-            record_configuration(storage, _changed_places(find_differences(old, new)))
-        return change
+        return _change(storage, read_rows(), new)
 
 
 def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Blueprint]) -> ConfigurationChange:
@@ -99,7 +95,17 @@ def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Bluep
         problems = check_blueprint(new, stored.cultures)
         if problems:
             raise Invalid(_("The configuration cannot be changed in this way."), problems)
-        return change_configuration(storage, new)
+        return _change(storage, stored, new)
+
+
+def _change(storage: Storage, stored: StoredRows, new: Blueprint) -> ConfigurationChange:
+    change = _compare(stored.blueprint, new)
+    if change.obstacles:
+        raise Conflict(_("The change would orphan stored content."), change.obstacles)
+    if change.differences:
+        write_blueprint(stored.rows, new)
+        record_configuration(storage, _changed_places(find_differences(stored.blueprint, new)))
+    return change
 
 
 def plan_edit(storage: Storage, edit: Edit) -> EditPlan:
@@ -112,10 +118,10 @@ def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
     """Apply an edit; raise EditRefused with every broken rule and all content that it would orphan."""
     with _changing(storage):
         plan = _plan(edit)
-        if not plan.is_possible:
+        if plan.after is None or not plan.is_possible:
             raise EditRefused(plan)
         if plan.rows != plan.stored.rows:
-            write_rows(plan.stored.rows, plan.rows)
+            write_rows(plan.stored.rows, plan.rows, plan.after)
             record_configuration(storage, _changed_places(plan.differences))
         return plan
 

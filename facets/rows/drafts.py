@@ -18,10 +18,9 @@ from django.utils.translation import gettext as _
 from facets import models
 from facets.models.base import ConfigurationModel
 from facets.rows.reading import Row, Rows
-from facets.rows.writing import OWNERS
+from facets.rows.writing import OWNERS, Model
 from repository_site.core.problems import NotFound, placed
 
-Model = type[ConfigurationModel]
 LAST = 2**31 - 1
 # The column with the target of a link. Removing the target or the owner (OWNERS) removes the link.
 TARGETS: dict[Model, str] = {
@@ -81,10 +80,10 @@ class Draft:
     def put(self, changed: ConfigurationModel) -> None:
         """Add or change a row. A new row comes last among the rows of its owner; others keep their position."""
         model = type(changed)
-        values = {field.attname: getattr(changed, field.attname) for field in model._meta.concrete_fields}
+        names = [field.attname for field in model._meta.concrete_fields if field.name != "storage_id"]
+        values = {name: getattr(changed, name) for name in names}
         row = Row(**{name: str(value) if isinstance(value, UUID) else value for name, value in values.items()})
         old = self._tables[model].get(row.id)
-        row.storage_id = old.storage_id if old else None
         row.position = old.position if old else LAST
         self._tables[model][row.id] = row
 
@@ -107,7 +106,7 @@ class Draft:
             if target_id not in wanted:
                 self.remove(model, row.id)
         for position, target_id in enumerate(wanted):
-            new = Row(id=str(uuid4()), storage_id=None, **{owner: str(owner_id), target: target_id})
+            new = Row(id=str(uuid4()), **{owner: str(owner_id), target: target_id})
             row = there.get(target_id, new)
             self._tables[model][row.id] = Row(**{**vars(row), "position": position})
 
@@ -144,7 +143,7 @@ class Draft:
         found = [vars(self.row(model, row_id))]
         for part in PARTS.get(model, ()):
             found += [vars(row) for row in self.owned(part, row_id)]
-        text = json.dumps([{**each, "storage_id": None} for each in found], sort_keys=True, default=str)
+        text = json.dumps(found, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -63,7 +63,7 @@ Rows = dict[type[ConfigurationModel], list[Row]]
 
 @dataclass(frozen=True)
 class StoredRows:
-    """The rows of a storage in their order, from one snapshot, with ids as text."""
+    """The rows of a storage in their order, from one snapshot, with ids as text and without the id of the storage."""
 
     revision: int
     cultures: CultureSet
@@ -86,7 +86,7 @@ def read_rows() -> StoredRows:
     if found is None or not found[1]:
         raise NotFound(_("There is no storage at this address."))
     revision, cultures, *tables = found
-    rows: Rows = {model: [Row(**row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
+    rows: Rows = {model: [_row(row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
     return StoredRows(
         revision,
         CultureSet(
@@ -96,6 +96,11 @@ def read_rows() -> StoredRows:
         ),
         rows,
     )
+
+
+def _row(columns: dict[str, Any]) -> Row:
+    del columns["storage_id"]
+    return Row(**columns)
 
 
 def read_blueprint() -> Blueprint:

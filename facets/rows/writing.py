@@ -11,7 +11,7 @@ from dataclasses import fields
 from enum import Enum
 from functools import cache
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from django.db import connection
 
@@ -21,75 +21,53 @@ from facets.blueprint.cycles import ReleaseCycle
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts_by_culture
 from facets.models.base import ConfigurationModel, Texts
-from facets.rows.reading import TABLES, Row, Rows, blueprint_of, read_blueprint, read_rows
+from facets.rows.reading import TABLES, Row, Rows, read_blueprint
 from storage.tenancy.bulk import insert_rows, update_rows
 
+Model = type[ConfigurationModel]
+NewRow = tuple[Model, Row]
 # Ids of new rows derive from their names, so rows with the same names have the same ids in every storage. Ids only need
 # to be unique within a storage.
 NAMESPACE = uuid5(NAMESPACE_URL, "content-repository:configuration")
 
 
-def row_id(*path: str) -> UUID:
-    return uuid5(NAMESPACE, "\x1f".join(path))
+def row_id(*path: str) -> str:
+    return str(uuid5(NAMESPACE, "\x1f".join(path)))
 
 
-def write_blueprint(new: Blueprint) -> None:
-    """Replace the configuration of the storage in scope."""
-    there = {
-        model: {instance.id: instance for instance in (_instance(model, row) for row in rows)}
-        for model, rows in read_rows().rows.items()
-    }
-    ids = _Ids(there)
-    rows: dict[type[ConfigurationModel], list[ConfigurationModel]] = {model: [] for model in TABLES}
-    positions: Counter[tuple[type[ConfigurationModel], Any]] = Counter()
-    for row in _rows(new, ids):
-        owner = (type(row), getattr(row, OWNERS.get(type(row), ""), None))
+def write_blueprint(stored: Rows, new: Blueprint) -> None:
+    """Replace the configuration of the storage in scope, whose rows are `stored`."""
+    rows: Rows = {model: [] for model in TABLES}
+    positions: Counter[tuple[Model, str | None]] = Counter()
+    for model, row in _rows(new, _Ids(stored)):
+        owner = (model, getattr(row, OWNERS.get(model, ""), None))
         row.position = positions[owner]
         positions[owner] += 1
-        rows[type(row)].append(row)
-    _write(rows, there)
-    if read_blueprint() != new:
-        raise RuntimeError("The rows of the configuration do not say what was written.")
+        rows[model].append(row)
+    write_rows(stored, rows, new)
 
 
-def write_rows(before: Rows, after: Rows) -> None:
-    """Change the rows in scope from `before`, as they are stored now, to `after`; ids stay the same."""
-    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]] = {}
-    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]] = {}
+def write_rows(before: Rows, after: Rows, meaning: Blueprint) -> None:
+    """Change the rows in scope from `before`, as they are stored now, to `after`, which mean this blueprint."""
+    there: dict[Model, dict[str, Row]] = {}
+    wanted: dict[Model, dict[str, Row]] = {}
     for model in TABLES:
-        old, new = ({row.id: row for row in found[model]} for found in (before, after))
-        wanted[model] = [_instance(model, row) for row in after[model] if row != old.get(row.id)]
-        there[model] = {
-            instance.id: instance
-            for instance in (_instance(model, row) for row in before[model] if row != new.get(row.id))
-        }
-    _write(wanted, there)
-    if read_blueprint() != blueprint_of(after):
-        raise RuntimeError("The rows of the configuration do not say what was written.")
-
-
-def _instance(model: type[ConfigurationModel], row: Row) -> ConfigurationModel:
-    """Build a model instance from a row; the database fills in the storage."""
-    columns = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
-    return model(**{field.attname: field.to_python(getattr(row, field.attname)) for field in columns})
-
-
-def _write(
-    wanted: dict[type[ConfigurationModel], list[ConfigurationModel]],
-    there: dict[type[ConfigurationModel], dict[Any, ConfigurationModel]],
-) -> None:
+        old, new = ({row.id: row for row in rows[model]} for rows in (before, after))
+        wanted[model] = {row.id: row for row in after[model] if row != old.get(row.id)}
+        there[model] = {row.id: row for row in before[model] if row != new.get(row.id)}
     for model in reversed(TABLES):
         _delete(model, wanted[model], there[model])
     for model in TABLES:
-        kept = [row for row in wanted[model] if row.id in there[model]]
-        changed = [row for row in kept if _differs(row, there[model][row.id])]
+        changed = [row for row in wanted[model].values() if row.id in there[model]]
         _free_names(model, changed, there[model])
-        insert_rows(model, [row for row in wanted[model] if row.id not in there[model]])
+        insert_rows(model, [row for row in wanted[model].values() if row.id not in there[model]])
         update_rows(model, changed)
+    if read_blueprint() != meaning:
+        raise RuntimeError("The rows of the configuration do not say what was written.")
 
 
 # Rows that are found by a name of their own; all others are links between them.
-NAMED: dict[type[ConfigurationModel], str] = {
+NAMED: dict[Model, str] = {
     models.Layout: "key",
     models.Facet: "name",
     models.ElementType: "key",
@@ -99,7 +77,7 @@ NAMED: dict[type[ConfigurationModel], str] = {
     models.CycleState: "key",
 }
 # Positions are counted per owner, so a new row moves only its neighbours.
-OWNERS: dict[type[ConfigurationModel], str] = {
+OWNERS: dict[Model, str] = {
     models.CycleState: "cycle_id",
     models.Transition: "cycle_id",
     models.AllowedParent: "type_id",
@@ -117,68 +95,61 @@ OWNERS: dict[type[ConfigurationModel], str] = {
 class _Ids:
     """Row ids by name: those of existing rows first, then new ones. Names are case-sensitive here."""
 
-    def __init__(self, there: Mapping[type[ConfigurationModel], Mapping[Any, Any]]) -> None:
-        facets, types, cycles = (there[model] for model in (models.Facet, models.ElementType, models.ReleaseCycle))
-        self._known: dict[tuple[str, ...], UUID] = {
+    def __init__(self, stored: Rows) -> None:
+        facets, types, cycles = (
+            {row.id: row for row in stored[model]} for model in (models.Facet, models.ElementType, models.ReleaseCycle)
+        )
+        self._known: dict[tuple[str, ...], str] = {
             **{("facet", row.name): row.id for row in facets.values()},
             **{("type", row.key): row.id for row in types.values()},
-            **{("layout", row.key): row.id for row in there[models.Layout].values()},
-            **{("property", types[row.type_id].key, row.key): row.id for row in there[models.Property].values()},
-            **{("view", facets[row.facet_id].name, row.name): row.id for row in there[models.FacetView].values()},
+            **{("layout", row.key): row.id for row in stored[models.Layout]},
+            **{("property", types[row.type_id].key, row.key): row.id for row in stored[models.Property]},
+            **{("view", facets[row.facet_id].name, row.name): row.id for row in stored[models.FacetView]},
             **{("cycle", row.key): row.id for row in cycles.values()},
-            **{("state", cycles[row.cycle_id].key, row.key): row.id for row in there[models.CycleState].values()},
+            **{("state", cycles[row.cycle_id].key, row.key): row.id for row in stored[models.CycleState]},
         }
         self._taken = set(self._known.values())
 
-    def __call__(self, *path: str) -> UUID:
+    def __call__(self, *path: str) -> str:
         """Return the id for a name. A renamed row keeps its id, so a new row with the old name gets another."""
         found = self._known.get(path)
         if found is None:
             found = row_id(*path)
             if found in self._taken:
-                found = uuid4()
+                found = str(uuid4())
             self._known[path] = found
             self._taken.add(found)
         return found
 
 
-def _delete(model: type[ConfigurationModel], rows: Sequence[ConfigurationModel], there: dict[Any, Any]) -> None:
+def _delete(model: Model, wanted: Mapping[str, Row], there: dict[str, Row]) -> None:
     """Delete rows that are no longer wanted, and changed links, which could collide with their replacements."""
-    wanted = {row.id: row for row in rows}
-    gone = [
-        row_id
-        for row_id, row in there.items()
-        if row_id not in wanted or (model not in NAMED and _differs(wanted[row_id], row))
-    ]
+    gone = [row_id for row_id in there if row_id not in wanted or model not in NAMED]
     for row_id in gone:
         del there[row_id]
     if gone:
         with connection.cursor() as cursor:
-            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s)', [gone])  # noqa: S608  a table's name
+            cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE id = ANY(%s::uuid[])', [gone])  # noqa: S608  a table's name
 
 
-def _free_names(model: type[ConfigurationModel], changed: Sequence[Any], there: dict[Any, Any]) -> None:
+def _free_names(model: Model, changed: Sequence[Row], there: Mapping[str, Row]) -> None:
     """Give renamed rows temporary names first, so two rows can swap their names."""
     name = NAMED.get(model)
     renamed = [row.id for row in changed if name and getattr(row, name) != getattr(there[row.id], name)]
     if renamed:
+        table = model._meta.db_table
         with connection.cursor() as cursor:
-            cursor.execute(f'UPDATE "{model._meta.db_table}" SET "{name}" = id::text WHERE id = ANY(%s)', [renamed])  # noqa: S608  names of the model
+            cursor.execute(f'UPDATE "{table}" SET "{name}" = id::text WHERE id = ANY(%s::uuid[])', [renamed])  # noqa: S608  names of the model
 
 
-def _differs(new: Any, old: Any) -> bool:
-    names = [field.attname for field in new._meta.concrete_fields if field.name not in ("id", "storage_id")]
-    return any(getattr(new, name) != getattr(old, name) for name in names)
-
-
-def _columns(model: type[ConfigurationModel], value: Any) -> dict[str, Any]:
+def _columns(model: Model, value: Any) -> dict[str, Any]:
     """Return the columns of a model that have the name of a field of the value; relations are up to the caller."""
     names = _same_names(model, type(value))  # type: ignore[arg-type]  # mypy does not see that classes are hashable
     return {name: _stored(getattr(value, name), is_text) for name, is_text in names}
 
 
 @cache
-def _same_names(model: type[ConfigurationModel], kind: type[Any]) -> list[tuple[str, bool]]:
+def _same_names(model: Model, kind: type[Any]) -> list[tuple[str, bool]]:
     """Return the names that columns share with fields of a value, and whether they are texts; cached for speed."""
     plain = {field.name: field for field in model._meta.concrete_fields if not field.is_relation}
     return [(each.name, isinstance(plain[each.name], Texts)) for each in fields(kind) if each.name in plain]
@@ -192,17 +163,17 @@ def _stored(value: Any, is_text: bool) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _new(model: type[ConfigurationModel], **columns: Any) -> ConfigurationModel:
-    """Build an instance from positional values: a template has thousands, and keywords take twice as long."""
-    return model(*(_defaults(model) | columns).values())  # type: ignore[misc]  # the stubs take them all for the id
+def _new(model: Model, **columns: Any) -> NewRow:
+    return model, Row(**(_defaults(model) | columns))
 
 
 @cache
-def _defaults(model: type[ConfigurationModel]) -> dict[str, Any]:
-    return {field.attname: field.get_default() for field in model._meta.concrete_fields}
+def _defaults(model: Model) -> dict[str, Any]:
+    columns = [field for field in model._meta.concrete_fields if field.name != "storage_id"]
+    return {field.attname: field.get_default() for field in columns}
 
 
-def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
+def _rows(new: Blueprint, ids: _Ids) -> Iterable[NewRow]:
     for layout in new.layouts:
         yield _new(models.Layout, id=ids("layout", layout.key), **_columns(models.Layout, layout))
     for cycle in new.cycles:
@@ -218,7 +189,7 @@ def _rows(new: Blueprint, ids: _Ids) -> Iterable[ConfigurationModel]:
             yield from _view_rows(facet, view, ids)
 
 
-def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
+def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[NewRow]:
     cycle_id = ids("cycle", cycle.key)
     yield _new(models.ReleaseCycle, id=cycle_id, **_columns(models.ReleaseCycle, cycle))
     for state in cycle.states:
@@ -239,7 +210,7 @@ def _cycle_rows(cycle: ReleaseCycle, ids: _Ids) -> Iterable[ConfigurationModel]:
         )
 
 
-def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[ConfigurationModel]:
+def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[NewRow]:
     type_id = ids("type", type.key)
     yield _new(
         models.ElementType,
@@ -260,7 +231,7 @@ def _type_rows(type: blueprint.ElementType, ids: _Ids) -> Iterable[Configuration
         yield from _property_rows(type.key, value, ids)
 
 
-def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Iterable[ConfigurationModel]:
+def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Iterable[NewRow]:
     property_id = ids("property", type_key, value.key)
     columns = _columns(models.Property, value)
     if value.attribute is not None:
@@ -285,7 +256,7 @@ def _property_rows(type_key: str, value: blueprint.Property, ids: _Ids) -> Itera
     yield _new(models.Property, id=property_id, type_id=ids("type", type_key), **columns)
 
 
-def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[ConfigurationModel]:
+def _view_rows(facet: blueprint.Facet, view: blueprint.View, ids: _Ids) -> Iterable[NewRow]:
     view_id = ids("view", facet.name, view.name)
     yield _new(models.FacetView, id=view_id, facet_id=ids("facet", facet.name), **_columns(models.FacetView, view))
     for shown in view.types:

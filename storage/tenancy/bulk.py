@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import connection, models
 
@@ -12,7 +12,6 @@ from repository_site.core.database.statements import engine
 from repository_site.core.rest.rendering import to_json
 from storage.models import TenantModel
 
-M = TypeVar("M", bound=TenantModel)
 # Rows, and characters of their JSON text, in one statement of a distributed database.
 ROWS_AT_ONCE, TEXT_AT_ONCE = 1_000, 4_000_000
 
@@ -78,14 +77,14 @@ def copy_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def insert_rows(model: type[M], rows: Sequence[M]) -> None:
-    """Insert model instances in one statement; the database fills the storage."""
+def insert_rows(model: type[TenantModel], rows: Sequence[object]) -> None:
+    """Insert rows, whose attributes are the columns of the model, in one statement; the database fills the storage."""
     if not rows:
         return
     _insert_json(model, ", ".join(f'"{field.column}"' for field in _own_fields(model)), _as_json(model, rows))
 
 
-def update_rows(model: type[M], rows: Sequence[M]) -> None:
+def update_rows(model: type[TenantModel], rows: Sequence[object]) -> None:
     """Set every column of these rows, found by their ids, in one statement."""
     if not rows:
         return
@@ -99,11 +98,11 @@ def update_rows(model: type[M], rows: Sequence[M]) -> None:
         )
 
 
-def _own_fields(model: type[M]) -> list[models.Field[Any, Any]]:
+def _own_fields(model: type[TenantModel]) -> list[models.Field[Any, Any]]:
     return [field for field in model._meta.concrete_fields if field.name != "storage_id"]
 
 
-def _as_json(model: type[M], rows: Sequence[M]) -> str:
+def _as_json(model: type[TenantModel], rows: Sequence[object]) -> str:
     """Return all values as one JSON text, which costs the driver far less than one array a column."""
     names = [(field.column, field.attname) for field in _own_fields(model)]
     return to_json([{column: getattr(row, name) for column, name in names} for row in rows]).decode()

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -32,7 +33,7 @@ CULTURES = CultureSet((1031, 1033), 1033, (1033,))
 def standard(hidden: str = "") -> Configuration:
     blueprint = read_template(load_template("standard").sections)
     facets = tuple(replace(each, for_readers=False) if each.name == hidden else each for each in blueprint.facets)
-    ids = {each.key: row_id("type", each.key) for each in blueprint.types}
+    ids = {each.key: UUID(row_id("type", each.key)) for each in blueprint.types}
     return compile_blueprint(1, CULTURES, replace(blueprint, facets=facets), ids)
 
 
