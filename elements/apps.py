@@ -23,6 +23,7 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
+    from elements.bulk.runs import forget_old_runs, run_bulk
     from elements.models import (
         ContentMark,
         Element,
@@ -57,6 +58,7 @@ def storage_extension() -> StorageExtension:
         count_files=COUNT_FILES,
         over_limits=content_over_limits,
         show_versions=show_versions,
+        jobs=(run_bulk, forget_old_runs),
         derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
     )
 

@@ -34,6 +34,7 @@ from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import whole_list, write_rows
+from elements.reading.lists.filtering import view_vocabulary
 from elements.reading.lists.narrowing import narrowed
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
@@ -62,15 +63,16 @@ class ElementViewSet(ElementWritingViewSet):
         """Return the root elements of a hierarchical view, or all elements of a flat view.
 
         `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
+        `$orderBy` sorts it.
         """
         view = self.view_of(names)
         query = self.query(request)
         wanted, condition = self.wanted(query, view)
-        paging = query.paging()
+        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging()
         query.finish()
 
         def list_elements() -> HttpResponseBase:
-            selection = self.list_selection(view).matching(narrowed(condition))
+            selection = self.list_selection(view).ordered_by(order).matching(narrowed(condition))
             return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
 
         return Prepared(list_elements, is_whole=paging is None)

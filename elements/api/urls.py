@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from elements.api.bulk.bulk_viewset import BulkViewSet
 from elements.api.diagrams.bpmn_viewset import BpmnViewSet
 from elements.api.diagrams.content_viewset import ContentViewSet
 from elements.api.diagrams.diagram_viewset import DiagramViewSet
@@ -59,6 +60,8 @@ urlpatterns = [
     ),
     path(SHAPE, ContentViewSet.as_view({"delete": "destroy"})),
     path(f"{SHAPE}/delete", ContentViewSet.as_view({"post": "delete_shape_by_post"})),
+    path(f"{FACET}/views/<str:viewId>/bulk", BulkViewSet.as_view({"post": "create"})),
+    path(f"{FACET}/views/<str:viewId>/bulk/<str:bulkId>", BulkViewSet.as_view(reads("retrieve"))),
     path(f"{FACET}/reporting", ReportingViewSet.as_view(reads("list"))),
     path(f"{FACET}/reporting/<str:elementId>", ReportingViewSet.as_view(reads("retrieve"))),
     path(PICTURES, DiagramViewSet.as_view(reads("list"))),

@@ -1,6 +1,7 @@
 """Elements, their versions, references and diagrams."""
 
 from elements.models.appearance import Appearance
+from elements.models.bulk import BulkRefusal, BulkRun
 from elements.models.changes import ElementChange
 from elements.models.diagrams import BpmnSource, Lane, Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
@@ -12,7 +13,8 @@ from elements.models.references import Reference
 from elements.models.search import SearchDocument, SearchPosting, SearchWord
 
 __all__ = [
-    "Appearance", "BpmnSource", "ContentMark", "Element", "ElementChange", "ElementVersion", "Lane", "LinkType",
+    "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
+    "Lane", "LinkType",
     "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "User",
     "UserGroup", "VersionName",
 ]  # fmt: skip

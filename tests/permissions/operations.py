@@ -83,6 +83,8 @@ def _drawn(subject: Subject) -> Any:
     return {"values": [item]}
 
 
+# Each element is refused on its own, in a successful response.
+IN_BULK = {"ids": [ID["inProcess"]], "operations": [{"set": {"attributes": {"name": {"1033": "Renamed"}}}}]}
 BY_ROLES = {"linkType": "ofSelection", "facetName": "users", "filter": "roleEditor -eq true"}
 
 
@@ -152,6 +154,10 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getTypeSchema, of tokens": Request("GET", "schema/types/authToken"),
     "getViewConfiguration, not for readers": Request("GET", "rest/facets/risks/views/list/config"),
     "followChanges, not for readers": Request("GET", "rest/changes?facet=risks"),
+    "changeInBulk": Request("POST", "rest/facets/processes/views/detail/bulk", lambda _: IN_BULK),
+    "getBulkReport": Request("GET", f"rest/facets/processes/views/detail/bulk/{ID['house']}"),
+    "handOver": Request("POST", "rest/handover", lambda _: {"from": ID["ben"], "to": ID["dora"]}),
+    "getHandOverReport": Request("GET", f"rest/handover/{ID['house']}"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
     "searchElements": Request("GET", "rest/search?q=process"),
     "suggestElements": Request("GET", "rest/search/suggestions?q=process"),

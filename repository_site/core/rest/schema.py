@@ -137,6 +137,7 @@ PATH_PARAMETERS = {
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
     "transitionId": (OpenApiTypes.STR, "Name of the transition, case-insensitive."),
     "webhookId": (OpenApiTypes.UUID, "Id of the webhook."),
+    "bulkId": (OpenApiTypes.UUID, "Id of the bulk change."),
     "type": (OpenApiTypes.STR, "Key of the type, case-insensitive."),
     "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition despite warnings."),
 }
