@@ -23,6 +23,7 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
+    from elements.cultures.clearing import clear_culture
     from elements.models import (
         ContentMark,
         Element,
@@ -56,6 +57,7 @@ def storage_extension() -> StorageExtension:
         },
         count_files=COUNT_FILES,
         over_limits=content_over_limits,
+        jobs=(clear_culture,),
         show_versions=show_versions,
         derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
     )

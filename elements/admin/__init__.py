@@ -2,11 +2,13 @@
 
 from elements.admin import appearance, bpmn, detail, diagram_editor, lists, palette, parts
 from elements.admin.comparison import record, versions
+from elements.admin.cultures import pages as culture_pages
+from elements.admin.cultures import translations
 from elements.admin.editing import choices, views
 from elements.admin.people import pages
 from elements.admin.trees import pages as tree_pages
 
 __all__ = [
-    "appearance", "bpmn", "choices", "detail", "diagram_editor", "lists", "pages", "palette", "parts", "record",
-    "tree_pages", "versions", "views",
+    "appearance", "bpmn", "choices", "culture_pages", "detail", "diagram_editor", "lists", "pages", "palette",
+    "parts", "record", "translations", "tree_pages", "versions", "views",
 ]  # fmt: skip
