@@ -24,6 +24,7 @@ class ElementsConfig(AppConfig):
 
 def storage_extension() -> StorageExtension:
     from elements.bulk.runs import forget_old_runs, run_bulk
+    from elements.cultures.clearing import clear_culture
     from elements.models import (
         ContentMark,
         Element,
@@ -58,7 +59,7 @@ def storage_extension() -> StorageExtension:
         count_files=COUNT_FILES,
         over_limits=content_over_limits,
         show_versions=show_versions,
-        jobs=(run_bulk, forget_old_runs),
+        jobs=(run_bulk, forget_old_runs, clear_culture),
         derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
     )
 

@@ -7,10 +7,12 @@ from drf_spectacular.utils import OpenApiParameter
 
 from elements.api.query import (
     CONTEXT,
+    CULTURE,
     DEFAULT_PAGE_SIZE,
     DETAILS,
     DRY_RUN,
     EXPAND,
+    FALLBACK,
     FILTER,
     MAX_PAGE,
     ORDER_BY,
@@ -74,7 +76,21 @@ _PAGE_HEADERS = [
     _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
 ]
 WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in responses with one element.")]
-ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
+_CULTURES = [
+    query_parameter(
+        CULTURE,
+        "Id of a data culture. Elements then have `values`, the plain values in this culture, in place of `attributes`,"
+        " and `displayName` in place of `displayNames`. Names without a culture in `$filter` mean these values.",
+        type="integer",
+        minimum=1,
+    ),
+    query_parameter(
+        FALLBACK,
+        "`true`: a value that is missing in `$culture` is taken from the default culture, or else from any other.",
+        type="boolean",
+    ),
+]
+ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES]
 PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),

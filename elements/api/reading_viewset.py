@@ -110,7 +110,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        return QueryParameters(request._request.GET, self.operation.query_names)
+        query = QueryParameters(request._request.GET, self.operation.query_names)
+        if cultures := query.cultures(self.configuration.cultures):
+            self.__dict__["reader"] = replace(self.reader, cultures=cultures)
+        return query
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])

@@ -128,7 +128,7 @@ class _VersionCopy:
         first = statements.read_siblings([parent])[parent].next_position if living else 0
         statements.insert_elements(
             [
-                (copies[each.element], each.creation, each.type, parent, first + place, copies[each.element], None)
+                (copies[each.element], each.creation, each.type, parent, first + place, "", copies[each.element], None)
                 for place, each in enumerate(living)
             ]
         )

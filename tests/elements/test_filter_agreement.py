@@ -41,6 +41,8 @@ LITERALS: dict[ValueKind, st.SearchStrategy[str]] = {
     ValueKind.FILES: st.sampled_from(["'x'"]),
     ValueKind.ID: st.sampled_from([*IDS, "null"]),
 }  # fmt: skip
+# All cultures, one, and one with others that stand in for it (D482).
+CULTURES = [(), (), (1031,), (1033,), (1031, 1033), (1033, 1031)]
 CASES: list[Callable[[str], str]] = [str, str.upper, str.lower, str.swapcase]
 ORDERS = [each for each in Operator if each is not Operator.IN]
 
@@ -103,10 +105,12 @@ def test_random_filters_agree_with_the_evaluation(random_world: FilterWorld) -> 
     matched = 0
 
     @settings(max_examples=scaled(2000), deadline=None, database=None)
-    @given(expressions(operands(random_world.vocabulary)), st.sampled_from(ZONES), st.booleans())
-    def check(filter: str, zone: ZoneInfo, sees_drafts: bool) -> None:
+    @given(
+        expressions(operands(random_world.vocabulary)), st.sampled_from(ZONES), st.booleans(), st.sampled_from(CULTURES)
+    )
+    def check(filter: str, zone: ZoneInfo, sees_drafts: bool, cultures: tuple[int, ...]) -> None:
         nonlocal matched
-        expression = random_world.read(filter)
+        expression = random_world.read(filter, cultures)
         condition = random_world.compiled(expression, zone, sees_drafts)
         found = random_world.selected(condition)
         assert found == random_world.expected(expression, zone, sees_drafts)

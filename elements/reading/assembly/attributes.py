@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from elements import derived
+from elements.filters.syntax import BLANKS
 from elements.reading.assembly.projection import TypeProjection
 from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.rows import VersionRow
@@ -33,8 +34,9 @@ MOST_MOMENTS = 1_000
 class AttributeWriter:
     """Writes attributes for one request, in which zone, cultures and addresses are the same for all elements."""
 
-    def __init__(self, addresses: Addresses, zone: ZoneInfo) -> None:
+    def __init__(self, addresses: Addresses, zone: ZoneInfo, only: Sequence[int] = ()) -> None:
         self.addresses = addresses
+        self._only = [str(lcid) for lcid in only]
         cultures = sorted(addresses.configuration.cultures.data)
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
@@ -65,7 +67,7 @@ class AttributeWriter:
         for name in shown.files:
             if name in found:
                 found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
-        return found
+        return plain_values(found, self._only) if self._only else found
 
     def _decide(self, shown: TypeProjection) -> Steps:
         """Return the steps in the order of names; stored attributes need none."""
@@ -122,6 +124,25 @@ class MomentWriter:
 
 def _page_addresses(addresses: Addresses, shown: TypeProjection, ending: str) -> Values:
     return {lcid: prefix + ending for lcid, prefix in addresses.pages(shown.type).items()}
+
+
+def plain_values(attributes: Mapping[str, Values], cultures: Sequence[str]) -> dict[str, Any]:
+    """Return values without their cultures (D482): those of all cultures, or the first of these cultures that has one.
+    Blank values count as missing, as in filters, unless there is only one culture to look at."""
+    found: dict[str, Any] = {}
+    for name, values in attributes.items():
+        if INVARIANT in values:
+            found[name] = values[INVARIANT]
+            continue
+        known = (values[each] for each in cultures if each in values)
+        value = next((each for each in known if len(cultures) == 1 or _is_filled(each)), None)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _is_filled(value: Any) -> bool:
+    return not (value is None or value == [] or (isinstance(value, str) and not value.strip(BLANKS)))
 
 
 def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:

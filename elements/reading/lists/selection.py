@@ -14,11 +14,10 @@ from django.db import connection
 
 from elements.filters.conditions import Condition
 from elements.reading import rows
-from elements.reading.rows import Audience, VersionRow
+from elements.reading.rows import BY_POSITION, Audience, VersionRow
 from repository_site.core.database.statements import fetch, id_array, look_up
 
 BY_NAME = "v.sort_name, e.id"
-BY_POSITION = "e.position, e.id"
 BY_AGE = "v.major, v.minor, v.id"
 
 

@@ -79,7 +79,7 @@ class _UpdateDecision:
         change = self._existing(given) if given.names_something else self._new(given)
         self.attributes.apply(change, given.stereotype, self._visible(change, given.attributes))
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
-        self.findings.attempt(self.places.apply, change, given.root_path)
+        self.findings.attempt(self.places.apply, change, given.root_path, given.position)
         for refusal in self.rights.refusals(change):
             self.findings.note(refusal)
         if change.is_new and AUTHOR not in given.related:
