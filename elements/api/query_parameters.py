@@ -12,6 +12,7 @@ from elements.api.query import (
     DRY_RUN,
     EXPAND,
     FILTER,
+    FORMAT,
     MAX_PAGE,
     ORDER_BY,
     PAGE,
@@ -24,6 +25,7 @@ from elements.api.query import (
 from elements.diagrams.drawables import LayoutKey
 from elements.filters.parsing import MAX_LENGTH
 from elements.reading.assembly.projection import RESOURCES
+from elements.tables.formats import TableFormat
 from repository_site.core.wording import listed
 
 
@@ -71,7 +73,12 @@ LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
 ]
-LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
+_FORMAT = query_parameter(
+    FORMAT,
+    f"Returns the list as a table for spreadsheets instead of JSON. It takes the same parameters, except `{EXPAND}`.",
+    enum=[*TableFormat],
+)
+LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]
 REPORT = [*ONE, *PAGES]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]
