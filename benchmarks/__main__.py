@@ -112,6 +112,7 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
         minutes = growth_minutes(run, 1 + len(scale.sizes))
         yield Step("Growth of a storage", minutes, lambda: growth.measure_sizes(run, contenders().storage()))
         yield Step("Memory of whole lists", 0.8, lambda: growth.measure_whole_lists(run))
+        yield Step("Tables", 1.5, lambda: growth.measure_tables(run))
     yield Step("Memory", 0.1 + scale.mixed / 10_000, end)
 
 

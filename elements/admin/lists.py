@@ -39,6 +39,8 @@ from elements.permissions import READING, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
 from elements.reading.names import read_version_names
 from elements.reading.rows import VersionRow, read_references, read_versions
+from elements.tables.formats import TableFormat
+from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import clean_text
@@ -92,7 +94,10 @@ class ElementList(UncountedList):
     found: FoundElements | None = None
     """Elements that the search text finds."""
 
+    can_change = False
+
     def get_results(self, request: HttpRequest) -> None:
+        self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
         if text := clean_text(self.query):
             # Hits have their own order, unless the user has chosen one.
@@ -117,6 +122,17 @@ class ElementList(UncountedList):
         """The address of the list for the similar text that finds something."""
         suggestion = self.found.suggestion if self.found else ""
         return str(self.get_query_string({SEARCH_VAR: suggestion}, [PAGE_VAR]))
+
+    @property
+    def table_addresses(self) -> list[tuple[str, str]]:
+        """Name and address of each table with the elements of this list."""
+        query = self.get_query_string(remove=[PAGE_VAR])
+        return [(each.value, reverse("admin:elements_table", args=[each.value]) + query) for each in TableFormat]
+
+    @property
+    def import_address(self) -> str:
+        """The address of the import; empty if the user cannot change anything."""
+        return reverse("admin:elements_import_table") if self.can_change else ""
 
     @property
     def active_filters(self) -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ from elements.api.query import (
     EXPAND,
     FALLBACK,
     FILTER,
+    FORMAT,
     MAX_PAGE,
     ORDER_BY,
     PAGE,
@@ -28,6 +29,7 @@ from elements.filters.parsing import MAX_LENGTH
 from elements.reading.assembly.projection import RESOURCES
 from elements.reading.lists.ordering import MAX_KEYS
 from elements.reading.lists.ordering import MAX_LENGTH as MAX_ORDER_LENGTH
+from elements.tables.formats import TableFormat
 from repository_site.core.wording import listed
 
 
@@ -96,7 +98,12 @@ LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
 ]
-LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY]
+_FORMAT = query_parameter(
+    FORMAT,
+    f"Returns the list as a table for spreadsheets instead of JSON. It takes the same parameters, except `{EXPAND}`.",
+    enum=[*TableFormat],
+)
+LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]
 REPORT = [*ONE, _ORDER, *PAGES]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]

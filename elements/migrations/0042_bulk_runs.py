@@ -16,7 +16,7 @@ STORAGE = Cast(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0037_search_in_diagrams")]
+    dependencies = [("elements", "0040_table_mapping")]
     operations = [
         migrations.CreateModel(
             name="BulkRun",

@@ -11,10 +11,10 @@ from elements.models.people import User, UserGroup
 from elements.models.permalinks import LinkType, Permalink
 from elements.models.references import Reference
 from elements.models.search import SearchDocument, SearchPosting, SearchWord
+from elements.models.tables import TableMapping
 
 __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
-    "Lane", "LinkType",
-    "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "User",
-    "UserGroup", "VersionName",
+    "Lane", "LinkType", "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape",
+    "ShapeFlow", "TableMapping", "User", "UserGroup", "VersionName",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elements.reading.rows import VersionRow
-from elements.writing.deciding.updates import decide_update
+from elements.writing.deciding.updates import UpdatePlan, decide_update
 from elements.writing.findings import Findings, FindingsByElement
 from elements.writing.inputs import ElementInput
 from elements.writing.persisting import check_children, write_changes
@@ -24,12 +24,20 @@ def update_elements(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
 ) -> list[str]:
     """Write elements and return the ids of their versions, in the order of the request."""
+    plan = plan_update(writer, view, given, findings, on_locked)
+    write_changes(writer, plan.changes)
+    return list(plan.versions)
+
+
+def plan_update(
+    writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
+) -> UpdatePlan:
+    """Return the plan of an update, or raise its problems. The elements stay locked until the transaction ends."""
     findings.raise_any()
     current = _load(writer, given, on_locked)
     plan = decide_update(writer, view, given, current, findings)
     findings.raise_any()
-    write_changes(writer, plan.changes)
-    return list(plan.versions)
+    return plan
 
 
 @dataclass(frozen=True, slots=True)

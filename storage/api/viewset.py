@@ -129,7 +129,7 @@ class ApiViewSet(ViewSet):
             raise NotFound("There is nothing at this address.")
         if action is None:
             raise MethodNotAllowed(str(request.method))
-        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.operation.media_types):
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.media_types(request)):
             raise NotAcceptable
         self.api_version = self.operation.versions.choose(request._request)
         try:
@@ -146,6 +146,10 @@ class ApiViewSet(ViewSet):
         if not self.caller.roles:
             raise Forbidden(NO_ROLE)
         return self._answer(request, **names)
+
+    def media_types(self, request: Request) -> tuple[str, ...]:
+        """Return the media type of the response, then others that `Accept` may name instead."""
+        return self.operation.media_types
 
     def _operation_of(self, action: str) -> Operation:
         found: Operation = getattr(self, action).operation
