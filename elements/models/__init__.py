@@ -4,6 +4,7 @@ from elements.models.appearance import Appearance
 from elements.models.changes import ElementChange
 from elements.models.diagrams import BpmnSource, Lane, Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
+from elements.models.files import VersionFile
 from elements.models.marks import ContentMark
 from elements.models.names import VersionName
 from elements.models.people import User, UserGroup
@@ -14,5 +15,5 @@ from elements.models.search import SearchDocument, SearchPosting, SearchWord
 __all__ = [
     "Appearance", "BpmnSource", "ContentMark", "Element", "ElementChange", "ElementVersion", "Lane", "LinkType",
     "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "User",
-    "UserGroup", "VersionName",
+    "UserGroup", "VersionFile", "VersionName",
 ]  # fmt: skip

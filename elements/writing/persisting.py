@@ -9,6 +9,7 @@ from typing import Any
 from elements.naming import sort_name
 from elements.sizes.limits import CHILDREN
 from elements.writing import statements
+from elements.writing.attachments import attach_files, write_attached
 from elements.writing.deciding.making import first_state
 from elements.writing.findings import Findings, invalid
 from elements.writing.history import Action, HistoryEntry, record
@@ -20,6 +21,7 @@ from repository_site.core.rest.rendering import to_json
 
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     siblings = check_children(changes)
+    attached = attach_files(writer, changes)
     positions = {parent: each.next_position for parent, each in siblings.items()}
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, positions) for each in new])
@@ -32,6 +34,7 @@ def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
+    write_attached(attached)
     record(writer.author, [_entry(each) for each in changes], update)
 
 
