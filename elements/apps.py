@@ -57,6 +57,7 @@ def storage_extension() -> StorageExtension:
             "history": ElementChange,
         },
         count_files=COUNT_FILES,
+        uses_of_file="SELECT FROM elements_versionfile u WHERE u.file_id = f.id",
         over_limits=content_over_limits,
         show_versions=show_versions,
         jobs=(run_bulk, forget_old_runs, clear_culture),

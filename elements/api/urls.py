@@ -11,6 +11,7 @@ from elements.api.element_viewset import ElementViewSet
 from elements.api.events.changes_viewset import ChangesViewSet
 from elements.api.events.subscriptions_viewset import SubscriptionsViewSet
 from elements.api.events.webhook_viewset import WebhookViewSet
+from elements.api.files.file_viewset import FileViewSet
 from elements.api.finding.permalink_viewset import PermalinkViewSet
 from elements.api.finding.search_viewset import SearchViewSet
 from elements.api.reporting_viewset import ReportingViewSet
@@ -34,6 +35,8 @@ urlpatterns = [
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
     path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("suggest_elements"))),
+    path(f"{REST}/files", FileViewSet.as_view({"post": "create"})),
+    path(f"{REST}/files/<str:fileId>", FileViewSet.as_view({"get": "retrieve", "head": "retrieve"})),
     path(WEBHOOKS, WebhookViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
     path(WEBHOOK, WebhookViewSet.as_view({**reads("retrieve"), "patch": "partial_update", "delete": "destroy"})),
     path(f"{WEBHOOK}/test", WebhookViewSet.as_view({"post": "test_webhook"})),

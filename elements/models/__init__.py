@@ -5,6 +5,7 @@ from elements.models.bulk import BulkRefusal, BulkRun
 from elements.models.changes import ElementChange
 from elements.models.diagrams import BpmnSource, Lane, Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
+from elements.models.files import VersionFile
 from elements.models.marks import ContentMark
 from elements.models.names import VersionName
 from elements.models.people import User, UserGroup
@@ -16,5 +17,5 @@ from elements.models.tables import TableMapping
 __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
     "Lane", "LinkType", "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape",
-    "ShapeFlow", "TableMapping", "User", "UserGroup", "VersionName",
+    "ShapeFlow", "TableMapping", "User", "UserGroup", "VersionFile", "VersionName",
 ]  # fmt: skip

@@ -165,6 +165,8 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "createPermalink, of a facet": Request("POST", "v1/permalinks", _overview("processes")),
     "createPermalink, not for readers": Request("POST", "v1/permalinks", _overview("risks")),
     "createPermalink, by roles": Request("POST", "v1/permalinks", lambda _: BY_ROLES),
+    "uploadFile": Request("POST", "rest/files?name=note.xml", document="<note/>"),
+    "getFile, unknown": Request("GET", "rest/files/{element}"),
     "listTasks": Request("GET", "rest/tasks"),
     "followChanges": Request("GET", "rest/changes"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),

@@ -21,6 +21,7 @@ API_TAGS = {
     "storage": "Ids, addresses, cultures, region and time zone of a storage.",
     "facets": "Facets, their views, and the configuration of the types in a view.",
     "elements": "Read, create, update, draw and delete elements and their parts.",
+    "files": "Upload files for attributes, and read them.",
     "search": "Full-text search, and suggestions while a user types.",
     "diagrams": "Diagrams as SVG pictures and as BPMN 2.0 documents.",
     "reporting": "Elements with children, content and versions in full, for reports.",
