@@ -158,8 +158,8 @@ def _take_body(request: HttpRequest) -> None:
 
 def _leave_body(request: HttpRequest) -> None:
     """Leave the body to the view, and let nothing before it read the body as a form."""
-    request._body = b""  # type: ignore[attr-defined]  # what HttpRequest.body returns
-    request._post, request._files = QueryDict(), MultiValueDict()
+    request._body = b""  # what HttpRequest.body returns
+    request._post, request._files = QueryDict(), MultiValueDict()  # type: ignore[attr-defined]  # what .POST and .FILES return
 
 
 def _read(request: HttpRequest, size: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class BulkChoice:
 class BulkField:
     label: str
     field: Field
-    html: SafeString
+    html: SafeString | Callable[[], SafeString]
     error: str
 
 
