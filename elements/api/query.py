@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import QueryDict
 
 from elements.reading.assembly.projection import RESOURCES
+from elements.tables.formats import TableFormat
 from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, listed, printable, similar_hint
 from storage.localisation.cultures import CultureSet, fallback_order
@@ -19,7 +20,7 @@ T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
 DETAILS, DRY_RUN, CONTEXT = "$details", "dryRun", "context"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
-ORDER_BY = "$orderBy"
+ORDER_BY, FORMAT = "$orderBy", "$format"
 CULTURE, FALLBACK = "$culture", "$fallback"
 # The orders of logs, by whether the newest entry comes first.
 TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
@@ -144,6 +145,18 @@ class QueryParameters:
             self.problems.append(f"{CULTURE}: the storage has no culture {shown}; it has {listed(sorted(known.data))}.")
             return ()
         return fallback_order(lcid, known) if falls_back else (lcid,)
+
+    def table_format(self) -> TableFormat | None:
+        """Return the format of a table instead of JSON, None if the request asks for JSON."""
+        text = self.text(FORMAT)
+        if text is None or text in set(TableFormat):
+            return TableFormat(text) if text else None
+        self.problems.append(f"{FORMAT}: expected {listed([*TableFormat], 'or')}, not {printable(text, 40)!r}.")
+        return None
+
+    def selected(self) -> list[str] | None:
+        """Return the names of `$select` in their order."""
+        return self._names(SELECT)
 
     def newest_first(self, *, usual: bool) -> bool:
         """Return whether the newest entry of a log comes first."""

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0037_search_in_diagrams")]
+    dependencies = [("elements", "0043_bulk_refusals")]
     operations = [
         migrations.AddField(
             "element",

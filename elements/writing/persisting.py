@@ -9,6 +9,7 @@ from typing import Any
 from elements.naming import sort_name
 from elements.sizes.limits import CHILDREN
 from elements.writing import statements
+from elements.writing.attachments import attach_files, write_attached
 from elements.writing.deciding.making import first_state
 from elements.writing.deciding.sibling_order import ChildOrder
 from elements.writing.findings import Findings, invalid
@@ -25,6 +26,7 @@ Place = tuple[str | None, int, str]
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     siblings = check_children(changes)
     places = _places(writer, changes, siblings)
+    attached = attach_files(writer, changes)
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, places.pop(each.element)) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
@@ -34,6 +36,7 @@ def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
+    write_attached(attached)
     record(writer.author, [_entry(each) for each in changes], update)
 
 

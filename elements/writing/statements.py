@@ -169,7 +169,8 @@ def read_order(parents: Sequence[str], without: Sequence[str]) -> dict[str, list
 def delete_elements(elements: Sequence[str]) -> None:
     """Delete elements with their versions and references. The transaction checks foreign keys when it ends."""
     versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
-    execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
+    for table in ("elements_reference", "elements_versionfile"):
+        execute(f"DELETE FROM {table} WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])", [list(elements)])
     execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
 
@@ -190,6 +191,7 @@ def _links_to_versions() -> list[tuple[str, str]]:
 
 
 def delete_version(element: str, version: str, newest: str) -> None:
-    execute("DELETE FROM elements_reference WHERE version_id = %s::uuid", [version])
+    for table in ("elements_reference", "elements_versionfile"):
+        execute(f"DELETE FROM {table} WHERE version_id = %s::uuid", [version])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
     execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])

@@ -17,6 +17,7 @@ from elements.filters.syntax import BLANKS
 from elements.reading.assembly.projection import TypeProjection
 from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.rows import VersionRow
+from elements.values.files import shown_file
 from facets.blueprint.cycles import OPEN, Category
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -66,8 +67,13 @@ class AttributeWriter:
                 found[name] = values
         for name in shown.files:
             if name in found:
-                found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
+                found[name] = {lcid: self._files(files) for lcid, files in found[name].items()}
         return plain_values(found, self._only) if self._only else found
+
+    def _files(self, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return files with their fields in order. The address of a file of the storage is not stored."""
+        prefix = self.addresses.files
+        return [dict(sorted(shown_file(each, prefix).items())) for each in files]
 
     def _decide(self, shown: TypeProjection) -> Steps:
         """Return the steps in the order of names; stored attributes need none."""
@@ -148,10 +154,6 @@ def _is_filled(value: Any) -> bool:
 def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:
     attributes.pop(derived.AUTHOR_NOTE, None)
     return attributes
-
-
-def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [dict(sorted(file.items())) for file in files]
 
 
 def read_exactly(text: str) -> dict[str, dict[str, Any]]:

@@ -40,10 +40,18 @@ class UpdatePlan:
 
 
 def decide_update(
-    writer: Writer, view: CompiledView, given: Sequence[ElementInput], current: CurrentState, findings: Findings
+    writer: Writer,
+    view: CompiledView,
+    given: Sequence[ElementInput],
+    current: CurrentState,
+    findings: Findings,
+    *,
+    in_any_state: bool = False,
 ) -> UpdatePlan:
     """Return the plan of an update. It is complete only if there are no findings."""
-    return _UpdateDecision(writer, view, current, findings).plan(given)
+    decision = _UpdateDecision(writer, view, current, findings)
+    decision.rights.in_any_state = in_any_state
+    return decision.plan(given)
 
 
 class _UpdateDecision:
