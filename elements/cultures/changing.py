@@ -42,13 +42,16 @@ def set_mandatory(storage: Storage, lcid: int, *, is_mandatory: bool) -> None:
 
 def remove_culture(storage: Storage, lcid: int, *, with_values: bool = False) -> CultureUses:
     """Remove a culture that nothing uses, or with its values. A background job removes the values: until it has
-    finished, responses can still contain some of them."""
+    finished, responses can still contain some of them.
+
+    The uses are counted before writers have to wait. The job also removes what they write until then.
+    """
     with tenant_scope(storage):
+        uses = find_uses(lcid)
         cultures = _hold(storage)
         _require(lcid, cultures)
         if lcid == cultures.default:
             raise Conflict(_("%(id)s is the default culture, which a storage cannot lose.") % {"id": lcid})
-        uses = find_uses(lcid)
         if uses and not with_values:
             raise Conflict(
                 _("The culture %(id)s is in use: %(uses)s. Remove it with its values.")
@@ -56,8 +59,7 @@ def remove_culture(storage: Storage, lcid: int, *, with_values: bool = False) ->
             )
         Culture.objects.filter(storage=storage, lcid=lcid).delete()
         _renew(storage, lcid)
-        if uses:
-            clear_culture.enqueue(storage, lcid=lcid)
+        clear_culture.enqueue(storage, lcid=lcid)
         return uses
 
 

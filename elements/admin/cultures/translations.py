@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of, page_address
 from elements.cultures.missing import Untranslated, read_untranslated
+from elements.locks import CHANGEABLE
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import ReadPage
@@ -63,7 +64,9 @@ def _rows(labels: OfficeLabels, found: list[Untranslated]) -> list[dict[str, obj
         named = links[each.identity.element]
         titles = {property.key: labels.property(property) for property in named.type.properties}
         missing = ", ".join(titles[name] for name in each.names)
-        rows.append({"named": named, "missing": missing, "edit": page_address("elements_edit", named.element)})
+        is_open = named.state is None or named.state.category in CHANGEABLE
+        edit = page_address("elements_edit", named.element) if is_open else ""
+        rows.append({"named": named, "missing": missing, "edit": edit})
     return rows
 
 
