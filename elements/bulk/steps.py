@@ -17,6 +17,8 @@ from repository_site.core.database.statements import id_array, look_up
 from repository_site.core.problems import Problem
 
 Refusals = Mapping[str, Sequence[str]]
+# How often deletions are tried again. A chain of references could otherwise take as many attempts as it has elements.
+MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,29 @@ def take_each(
 
 
 def delete_each(writer: Writer, view: CompiledView, rows: Sequence[VersionRow]) -> dict[str, list[str]]:
-    """Delete each element or draft. What others refer to is tried again once these are deleted."""
+    """Delete each element or draft, children first. What others of them refer to is tried again a few times."""
 
     def delete(own: Writer, row: VersionRow) -> None:
         delete_element(own, view, row, Findings(), lambda _: None)
 
-    refused = take_each(writer, rows, delete)
-    while refused:
-        left = take_each(writer, [row for row in rows if row.element in refused], delete)
+    ordered = _children_first(rows)
+    refused = take_each(writer, ordered, delete)
+    for _attempt in range(MOST_ATTEMPTS):
+        left = take_each(writer, [row for row in ordered if row.element in refused], delete)
         if len(left) == len(refused):
             break
         refused = left
     return refused
+
+
+def _children_first(rows: Sequence[VersionRow]) -> list[VersionRow]:
+    parents = {row.element: row.parent for row in rows}
+    levels: dict[str, int] = {}
+    for element in parents:
+        path, upper = list[str](), element
+        while upper in parents and upper not in levels:
+            path.append(upper)
+            upper = parents[upper] or ""
+        start = levels.get(upper, 0)
+        levels |= {each: start + place for place, each in enumerate(reversed(path), 1)}
+    return sorted(rows, key=lambda row: -levels[row.element])

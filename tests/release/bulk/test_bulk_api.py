@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from elements.bulk import steps
 from elements.models import BulkRefusal, BulkRun
 from release.models import Task
 from storage.models import Event, Storage
@@ -132,12 +133,14 @@ def test_elements_move_and_are_deleted(caller: HouseClient) -> None:
     assert caller.get(f"rest/facets/processes/views/detail/elements/{ID['inProcess']}").status_code == 404
 
 
-def test_children_and_parents_are_deleted_together(caller: HouseClient) -> None:
-    made = caller.update({"type": "subProcess", "attributes": {"name": {"1033": "Parent"}}}).json()["elements"][0]
-    body = {"type": "subProcess", "attributes": {"name": {"1033": "Child"}}, "rootPath": [{"id": made["id"]}]}
-    child = caller.update(body).json()["elements"][0]
-    report = bulk(caller, {"delete": True}, ids=[made["id"], child["id"]])
-    assert numbers(report) == (2, 0, 0)
+def test_children_are_deleted_before_their_parents(caller: HouseClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MOST_ATTEMPTS", 0)
+    chain: list[str] = []
+    for level in range(6):
+        place = {"rootPath": [{"id": chain[-1]}]} if chain else {}
+        body = {"type": "subProcess", "attributes": {"name": {"1033": f"Level {level}"}}, **place}
+        chain.append(caller.update(body).json()["elements"][0]["id"])
+    assert numbers(bulk(caller, {"delete": True}, ids=chain)) == (6, 0, 0)
 
 
 def test_a_preview_says_the_same_and_changes_nothing(caller: HouseClient, house: Storage) -> None:
