@@ -118,6 +118,8 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
 
 def measure_load(run: Run, contenders: Contenders) -> None:
     scale = run.scale
+    # Before everything else: a wrong filter would otherwise end the run after most of its time.
+    growth.check_filters(contenders.storage())
     main = {each: contenders.main_workloads(each, scale.plain_seconds) for each in CONNECTIONS}
     for connections, workloads in main.items():
         measure(f"Load, {connections} connections", workloads, scale.requests, scale.rounds)

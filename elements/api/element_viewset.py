@@ -24,7 +24,7 @@ from elements.api.element_serializers import (
     SuccessSerializer,
     UpdateSerializer,
 )
-from elements.api.query import EXPAND, FORMAT, Paging, QueryParameters
+from elements.api.query import CULTURE, EXPAND, FORMAT, Paging, QueryParameters
 from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
@@ -35,6 +35,7 @@ from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import whole_list, write_rows
+from elements.reading.lists.filtering import view_vocabulary
 from elements.reading.lists.narrowing import narrowed
 from elements.tables.columns import view_columns
 from elements.tables.formats import TableFormat
@@ -71,20 +72,22 @@ class ElementViewSet(ElementWritingViewSet):
         """Return the root elements of a hierarchical view, or all elements of a flat view.
 
         `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
-        `$format` returns a table for spreadsheets, with a row for each element and columns for its id, its attributes
-        in each culture, and its references by name and id.
+        `$orderBy` sorts it. `$format` returns a table for spreadsheets, with a row for each element and columns for its
+        id, its attributes in each culture, and its references by name and id.
         """
         view = self.view_of(names)
         query = self.query(request)
         wanted, condition = self.wanted(query, view)
-        paging = query.paging()
+        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging()
         table, select = query.table_format(), query.selected()
         if table and wanted.expand:
             query.problems.append(f"{EXPAND}: a table has no references of references; leave it out.")
+        if table and self.reader.cultures:
+            query.problems.append(f"{CULTURE}: a table has a column for each culture; leave it out.")
         query.finish()
 
         def list_elements() -> HttpResponseBase:
-            selection = self.list_selection(view).matching(narrowed(condition))
+            selection = self.list_selection(view).ordered_by(order).matching(narrowed(condition))
             if table:
                 columns = view_columns(view, self.configuration.cultures.data, select, wanted.resources)
                 return self.answer_table(table, view, columns, selection, paging)

@@ -14,12 +14,14 @@ from elements.reading.assembly.projection import RESOURCES
 from elements.tables.formats import TableFormat
 from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, listed, printable, similar_hint
+from storage.localisation.cultures import CultureSet, fallback_order
 
 T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
 DETAILS, DRY_RUN, CONTEXT = "$details", "dryRun", "context"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
 ORDER_BY, FORMAT = "$orderBy", "$format"
+CULTURE, FALLBACK = "$culture", "$fallback"
 # The orders of logs, by whether the newest entry comes first.
 TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
@@ -129,6 +131,20 @@ class QueryParameters:
     def page(self) -> Paging:
         """Return the requested page of a list that is always paged, by default the first."""
         return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
+
+    def cultures(self, known: CultureSet) -> tuple[int, ...]:
+        """Return the culture of plain values and those that stand in for it (D482); none without `$culture`."""
+        text, falls_back = self.text(CULTURE), self.boolean(FALLBACK, self.text(FALLBACK))
+        if text is None:
+            if falls_back is not None:
+                self.problems.append(f"{FALLBACK}: needs {CULTURE}, such as {CULTURE}={known.default}.")
+            return ()
+        lcid = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
+        if lcid not in known.data:
+            shown = printable(text, 40)
+            self.problems.append(f"{CULTURE}: the storage has no culture {shown}; it has {listed(sorted(known.data))}.")
+            return ()
+        return fallback_order(lcid, known) if falls_back else (lcid,)
 
     def table_format(self) -> TableFormat | None:
         """Return the format of a table instead of JSON, None if the request asks for JSON."""

@@ -17,7 +17,7 @@ from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest
-from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
+from elements.api.query import FILTER, ORDER_BY, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
 from elements.naming import NAME
@@ -29,6 +29,7 @@ from elements.reading.content_state import content_state, content_state_of_scope
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import ElementBatches
 from elements.reading.lists.filtering import compile_filter, view_vocabulary
+from elements.reading.lists.ordering import read_order
 from elements.reading.lists.selection import Selection
 from elements.reading.lists.streams import Stream, limit_stream
 from elements.reading.names import ByCulture
@@ -121,7 +122,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        return QueryParameters(request._request.GET, self.operation.query_names)
+        query = QueryParameters(request._request.GET, self.operation.query_names)
+        if cultures := query.cultures(self.configuration.cultures):
+            self.__dict__["reader"] = replace(self.reader, cultures=cultures)
+        return query
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])
@@ -170,6 +174,13 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if text is None:
             return None
         return query.attempt(lambda: compile_filter(self.reader, text, vocabulary))
+
+    def order(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
+        """Return the order that `$orderBy` asks for, if present (D470)."""
+        text = query.text(ORDER_BY)
+        if text is None:
+            return None
+        return query.attempt(lambda: read_order(self.configuration, vocabulary, text))
 
     def wanted(
         self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ STORAGE = Cast(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0037_search_in_diagrams")]
+    dependencies = [("elements", "0038_version_files")]
     operations = [
         migrations.CreateModel(
             name="TableMapping",

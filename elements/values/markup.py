@@ -51,7 +51,7 @@ HEADING = re.compile(r"<(/?)h([1-6])\b")
 def shown_markup(text: str, table_label: str) -> SafeString:
     """Return markup that is safe in a page, or raise ValueError for text that is not well-formed.
 
-    Wide tables scroll separately, also by keyboard, under the given label.
+    Wide tables scroll separately, also by keyboard, under the given label; without a label they do not.
     """
     declaration = XML_DECLARATION.match(text)
     writer = _MarkupWriter(table_label)
@@ -69,7 +69,8 @@ class _MarkupWriter:
     def __init__(self, table_label: str) -> None:
         self.written: list[str] = []
         self._deepest = settings.MARKUP_NESTING
-        self._region = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table_label)}">'
+        region = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table_label)}">'
+        self._region, self._region_end = (region, "</div>") if table_label else ("", "")
         # End tags of the open elements; empty for those that are not written.
         self._ends: list[str] = []
         # Number of open elements where a part begins that is left out with its text, or 0.
@@ -91,7 +92,7 @@ class _MarkupWriter:
                 self._left_out_at = len(self._ends) + 1
             elif tag in ALLOWED and len(self._ends) <= self._deepest:
                 self.written.append(self._start_tag(tag, attributes))
-                end = "" if tag in WITHOUT_END else "</table></div>" if tag == "table" else f"</{tag}>"
+                end = "" if tag in WITHOUT_END else f"</{tag}>{self._region_end if tag == 'table' else ''}"
         self._ends.append(end)
 
     def _end(self, name: str) -> None:

@@ -146,7 +146,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", (event) => {
     if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     /* Editors of rich text have their own meaning of the keys. */
-    if (document.activeElement?.isContentEditable) return;
+    if (event.defaultPrevented || document.activeElement?.isContentEditable) return;
     event.preventDefault();
     open();
   });

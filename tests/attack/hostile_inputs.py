@@ -12,6 +12,7 @@ from django.conf import settings
 from django.http import QueryDict
 
 from elements.admin.comparison.differences import Item, compare_lists, compare_texts
+from elements.admin.editing.rich_text import typed_markup
 from elements.api.query import SELECT, Names, QueryParameters
 from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, FigureKind, LayoutKey, ShapeNotes
 from elements.diagrams.matrix import MAX_COLUMNS
@@ -25,6 +26,9 @@ from elements.transfer.lines import LineReader, TransferLine
 from elements.values.checking import value_problem
 from elements.values.html import DECLARATION, html_problem
 from elements.values.markup import shown_markup
+from elements.values.rich_text import write_markup
+from elements.values.rich_text_exchange import editor_document, read_document
+from elements.values.rich_text_reading import NotShown, read_markup
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
 from elements.writing.stored import Ancestry
@@ -49,6 +53,7 @@ from tests.attack.hostile_models import models
 
 BODY, HEADERS = "size of the body", "size of the headers"
 NESTING = "`REPOSITORY_MARKUP_NESTING`, 100 levels"
+RICH_TEXT = "200,000 characters, 8 lists, 40 open elements"
 EFFORT = "`REPOSITORY_COMPARISON_EFFORT`, 2,000,000 steps for a page"
 JSON = "size of the body, 64 levels, 1,000 digits"
 FILTER = "4,000 characters, 100 conditions, 32 levels"
@@ -58,6 +63,7 @@ PROPERTIES = Names(frozenset(f"property{number}" for number in range(50)), froze
 
 def places() -> Iterator[Place]:
     yield from _markup()
+    yield from _rich_text()
     yield from _comparisons()
     yield from _diagrams()
     yield from models()
@@ -95,6 +101,30 @@ def _markup() -> Iterator[Place]:
     yield Place("markup on pages: a long title around many blocks", NESTING, 200, enclosed, show)
     yield Place("markup on pages: tables and lists that cross", NESTING, 100, lambda n: crossed * n, show)
     yield Place("markup on pages: headings", NESTING, 500, lambda n: "<h1>a</h1><h6>b</h6>" * n, show)
+
+
+def _rich_text() -> Iterator[Place]:
+    def edit(text: str) -> object:
+        try:
+            return write_markup(read_document(editor_document(read_markup(text))))
+        except NotShown as reason:
+            return reason
+
+    def items(n: int) -> str:
+        return "<ul><li>a" * 8 + "</li><li>" * n + "</li></ul>" * 8
+
+    def tables(n: int) -> str:
+        return f"<table>{'<tr><td>a</td></tr>' * n}</table>" * 3
+
+    yield Place("formatted text: items of nested lists", RICH_TEXT, 1_000, items, edit)
+    yield Place("formatted text: blanks and line breaks", RICH_TEXT, 1_000, lambda n: f"<p>{'a  <br/> ' * n}</p>", edit)
+    yield Place("formatted text: nested marks", RICH_TEXT, 500, lambda n: "<b>a" * n + "</b>" * n, edit)
+    yield Place("formatted text: tables", RICH_TEXT, 200, tables, edit)
+    yield Place("formatted text: ampersands in the source", BODY, 5_000, lambda n: "&a" * n, _typed_source)
+
+
+def _typed_source(text: str) -> object:
+    return typed_markup(text, "", "")
 
 
 def _comparisons() -> Iterator[Place]:

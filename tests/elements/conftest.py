@@ -14,6 +14,8 @@ from tests.conftest import StorageMaker
 from tests.elements import uses_desk
 from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.elements.transfer_files import DEMO
+from tests.elements.workshop import TEMPLATE as WORKSHOP
+from tests.elements.workshop import lines
 from tests.factories import token_for
 from tests.filled_storages import NOTHING
 
@@ -58,6 +60,22 @@ def uses(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory)
     with (
         filled_storage(uses_desk.write_lines(folder / "own.ndjson"), collection="acme", **fields) as storage,
         filled_storage(uses_desk.write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
+    ):
+        yield storage
+
+
+@pytest.fixture(scope="module")
+def workshop(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """acme/workshop with a type that has every kind of attribute; and rival/workshop with the same ids."""
+    folder = tmp_path_factory.mktemp("workshop")
+    template = folder / "template.json"
+    template.write_text(json.dumps(WORKSHOP), encoding="utf-8")
+    fields = {"key": "workshop", "template": str(template), "time_zone": "Europe/Berlin"}
+    for name, prefix in (("own", ""), ("rival", "Rival ")):
+        (folder / f"{name}.ndjson").write_text(lines(prefix), encoding="utf-8")
+    with (
+        filled_storage(folder / "own.ndjson", collection="acme", **fields) as storage,
+        filled_storage(folder / "rival.ndjson", collection="rival", **fields),
     ):
         yield storage
 

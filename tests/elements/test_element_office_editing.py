@@ -4,7 +4,6 @@ them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,31 +13,14 @@ from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.conftest import StorageMaker
 from tests.elements.office import Office, form_data, main_text
-from tests.elements.workshop import ID, TEMPLATE, Wire, lines
+from tests.elements.workshop import ID, Wire
 from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 FORMS: dict[Any, Wire] = {}
 HTML = '<?xml version="1.0" encoding="utf-8"?>'
 FILE = {"address": "a1", "fullAddress": "https://x.example/a1", "title": "Board"}
-
-
-@pytest.fixture(scope="module")
-def workshop(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """acme/workshop with a type that has every kind of attribute; and rival/workshop with the same ids."""
-    folder = tmp_path_factory.mktemp("workshop")
-    template = folder / "template.json"
-    template.write_text(json.dumps(TEMPLATE), encoding="utf-8")
-    fields = {"key": "workshop", "template": str(template), "time_zone": "Europe/Berlin"}
-    for name, prefix in (("own", ""), ("rival", "Rival ")):
-        (folder / f"{name}.ndjson").write_text(lines(prefix), encoding="utf-8")
-    with (
-        filled_storage(folder / "own.ndjson", collection="acme", **fields) as storage,
-        filled_storage(folder / "rival.ndjson", collection="rival", **fields),
-    ):
-        yield storage
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_quotes_and_backslashes_cost_as_little_as_letters(desk: UpdateDesk) -> N
 
 def test_deep_markup_is_refused(desk: UpdateDesk) -> None:
     response = desk.send({"elements": [described(DEEP)]})
-    text = "must not nest elements deeper than 100 levels; remove some of the enclosing elements"
+    text = "must not nest elements deeper than 100 levels; remove some of the enclosing elements (line 1, column 501)"
     assert response.status_code == 422
     assert response.json()["message"] == f"elements[0] {ID['order']}: description[1033]: {text}."
 

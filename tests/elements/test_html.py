@@ -109,7 +109,7 @@ def test_markup_is_nested_to_the_limit_only(settings: ChangedSettings) -> None:
     deepest = "<div><p><b>x</b></p></div>" * 2
     assert html_problem(DECLARATION + deepest) is None
     assert html_problem(f"{DECLARATION}<div>{deepest}</div>") == (
-        "must not nest elements deeper than 3 levels; remove some of the enclosing elements"
+        "must not nest elements deeper than 3 levels; remove some of the enclosing elements (line 1, column 14)"
     )
 
 
@@ -134,6 +134,40 @@ def test_addresses(address: str, runs: bool) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("markup", "problem"),
+    [
+        ("<p>x", "line 1, column 1: the element p is not closed"),
+        ("<p>\n <b>x</p>", "line 2, column 6: expected the end tag of the element b"),
+        ("x</p>", "line 1, column 2: this end tag has no start tag"),
+        ("</root><p/>", "line 1, column 8: the end tag before this place has no start tag"),
+        ("<p>\nResearch & Development</p>", "line 2, column 10: write &amp; for the character &"),
+        (
+            "é語 <p>&nbsp;</p>",
+            "line 1, column 7: unknown entity; write the character itself or its number, such as &#160;",
+        ),
+        ("<p a='1' a='2'/>", "line 1, column 10: the element has two attributes of this name"),
+        (
+            "<p a=1/>",
+            "line 1, column 6: unexpected character; write &lt; for the character < and quotes around values of attributes",
+        ),
+        ("<p/>\ud800", "line 1, column 5: a character that XML does not allow"),
+    ],
+)
+def test_places_of_malformed_markup(markup: str, problem: str) -> None:
+    assert html_problem(DECLARATION + markup) == f"is not well-formed at {problem}"
+
+
+def test_places_of_refused_markup() -> None:
+    """Lines and columns count after the declaration."""
+    markup = "<p>a</p>\n<p>é <b onclick='x()'>b</b></p>"
+    assert html_problem(DECLARATION + markup) == "must not contain the attribute onclick (line 2, column 6)"
+    assert html_problem(f"{DECLARATION}\n<script/>") == "must not contain the element script (line 2, column 1)"
+    assert html_problem(f"{DECLARATION}<style>\n@import 'x'</style>") == (
+        "must not contain a style that runs code or loads other styles (line 2, column 12)"
+    )
+
+
 @given(st.text(alphabet="<>/!-?[]CDATA&;'\"= psonx:", max_size=60))
 def test_any_text_is_accepted_or_refused(text: str) -> None:
     problem = html_problem(DECLARATION + text)

@@ -76,7 +76,7 @@ BAD: list[tuple[Any, str]] = [
     (version(2, 3, "released", "1.0", content=[drawn(5, [before(5)])]), "precedes itself"),
     (version(2, 3, "released", "1.0", content=[drawn(6, []), drawn(5, [before(6)] * 2)]), "the shape 00000000-0000-0000-0000-000000000005 has the same predecessor twice"),
     (version(2, 3, "released", "1.0", content=[5]), "content[0]: expected an element with properties"),
-    (html("<p onclick='x()'>x</p>"), "description[1033]: must not contain the attribute onclick"),
+    (html("<p onclick='x()'>x</p>"), "description[1033]: must not contain the attribute onclick (line 1, column 1)"),
 ]  # fmt: skip
 
 

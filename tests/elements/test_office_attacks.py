@@ -103,6 +103,7 @@ def test_the_sign_in_page_does_not_name_a_storage(storage: Storage, other_storag
         "element/?q=%00",
         "choices/?types=user&page=" + "9" * 5000,
         "choices/?types=%00",
+        "choices/?culture=%00&term=a",
         "element/%0A/new-version/",
         "element/%00/change/",
         "user/?q=%00",

@@ -31,11 +31,12 @@ FILE = {"address": "1", "fullAddress": "https://x/1", "mimeType": "image/png", "
         (DataType.HTML, f"{HTML}<p>x</p><p>ä</p>", None),
         (DataType.HTML, f"{HTML}plain", None),
         (DataType.HTML, "<p>x</p>", "must start with an XML declaration"),
-        (DataType.HTML, f"{HTML}<p>x", "is not well-formed: mismatched tag: line 1, column 12"),
+        (DataType.HTML, f"{HTML}<p>x", "is not well-formed at line 1, column 1: the element p is not closed"),
         (
             DataType.HTML,
             f"{HTML}<!DOCTYPE a [<!ENTITY b 'c'>]><p/>",
-            "is not well-formed: not well-formed (invalid token): line 1, column 8",
+            "is not well-formed at line 1, column 3: unexpected character; write &lt; for the character < and quotes around"
+            " values of attributes",
         ),
         (DataType.SELECTION_VALUE, "a", None),
         (DataType.SELECTION_VALUE, "c", "must be one of a, b"),

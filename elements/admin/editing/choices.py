@@ -1,4 +1,4 @@
-"""Elements to choose from while the user types: for related contexts, parents and the filter by author."""
+"""Elements to choose from while the user types: for related contexts, parents, links and the filter by author."""
 
 from __future__ import annotations
 
@@ -36,12 +36,16 @@ def choices_view(request: HttpRequest) -> HttpResponseBase:
         found_ids = list(elements.values_list("id", flat=True)[wanted])
     ids = list(map(str, found_ids))
     named = labels.elements(ids[:PAGE_SIZE])
-    found = [_choice(named[each]) for each in ids[:PAGE_SIZE] if each in named]
+    culture = request.GET.get("culture", "")
+    found = [_choice(labels, named[each], culture) for each in ids[:PAGE_SIZE] if each in named]
     return JsonResponse({"results": found, "pagination": {"more": len(ids) > PAGE_SIZE}})
 
 
-def _choice(named: Named) -> dict[str, str]:
+def _choice(labels: OfficeLabels, named: Named, culture: str) -> dict[str, str]:
+    """Return an element as the script needs it; with the address of its page in a culture, if one is given."""
+    pages = labels.reader.addresses.pages(named.type)
     return {
+        **({"address": pages[culture] + named.element} if culture in pages else {}),
         "id": named.element,
         "text": named.name,
         "type": named.type_name,
@@ -56,6 +60,8 @@ def _types(labels: OfficeLabels, request: HttpRequest) -> list[UUID]:
         allowed = context_types(labels, _type(labels, given.get("type", "")), given["context"])
     elif "parent" in given:
         allowed = [types[key] for key in _type(labels, given["parent"]).parents]
+    elif "culture" in given:
+        allowed = list(types.values())
     else:
         allowed = [_type(labels, key) for key in given.get("types", "").split(",")]
     return [labels.configuration.type_ids[each.key] for each in allowed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
+from elements.admin.editing.rich_text import show_rich_text
 from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import OfficeLabels
 from elements.presentation.labels import Named
@@ -45,6 +46,10 @@ class Field:
     chooses: str = ""
     """Address of the elements to choose from; empty for other fields."""
     most: int = 0
+
+    @property
+    def is_rich_text(self) -> bool:
+        return self.attribute is not None and self.attribute.data_type is DataType.HTML
 
     def widget(self, labels: OfficeLabels, value: Typed) -> Widget:
         attribute = self.attribute
@@ -123,7 +128,7 @@ def _form_of(labels: OfficeLabels, attribute: Attribute) -> str:
         case DataType.DATE_TIME:
             return _("Local time: %(zone)s.") % {"zone": labels.reader.zone.key}
         case DataType.HTML:
-            return _("Formatted text, written in HTML.")
+            return _("Formatted text.")
         case DataType.FILES:
             return _("A list of files, written in JSON as in the API.")
     return ""
@@ -154,8 +159,11 @@ _KEYBOARDS = {DataType.INTEGER: "numeric", DataType.DECIMAL: "decimal", DataType
 
 def render_field(
     labels: OfficeLabels, field: Field, value: Typed, named: Mapping[str, Named], described_by: Sequence[str]
-) -> SafeString:
+) -> SafeString | Callable[[], SafeString]:
+    """Return the field, or for formatted text, which takes time, a function that the template calls (D183)."""
     attributes: dict[str, Any] = {"id": f"id-{field.name}"}
+    if field.is_rich_text:
+        described_by = [*described_by, f"note-{field.name}"]
     if described_by:
         attributes["aria-describedby"] = " ".join(described_by)
     if field.chooses:
@@ -168,4 +176,8 @@ def render_field(
             "described_by": attributes.get("aria-describedby", ""),
         }
         return render_to_string("back_office/elements/picker.html", context)
-    return field.widget(labels, value).render(field.name, value, attributes)
+    area = field.widget(labels, value).render(field.name, value, attributes)
+    if field.is_rich_text:
+        culture = field.culture if field.culture != INVARIANT else str(labels.lcid)
+        return lambda: show_rich_text(field.name, area, str(value), _chooses(culture=culture))
+    return area

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.editing.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
+from elements.admin.editing.rich_text import document_name, typed_markup
 from elements.admin.editing.typed import NoJson, Typed, read_typed, same_typed, typed_value
 from elements.admin.labels import OfficeLabels
 from elements.admin.linking import titled_text
@@ -56,7 +57,7 @@ class Shown:
     """A rendered field. `note` has the stored value if another user has changed it meanwhile."""
 
     field: Field
-    html: SafeString
+    html: SafeString | Callable[[], SafeString]
     errors: Sequence[str]
     note: str
 
@@ -99,6 +100,10 @@ class ElementForm:
         return [field for row in self.rows for field in row.fields]
 
     @property
+    def has_rich_text(self) -> bool:
+        return any(field.is_rich_text for field in self.fields)
+
+    @property
     def revision(self) -> str:
         return str(self.row.revision) if self.row else ""
 
@@ -108,8 +113,15 @@ class ElementForm:
         return to_json(self.read).decode()
 
     def fill(self, data: QueryDict) -> None:
-        self.values = {field.name: field.read(data) for field in self.fields}
         self.read = _known(data.get(READ, ""), self.fields)
+        self.values = {field.name: self._typed(field, data) for field in self.fields}
+
+    def _typed(self, field: Field, data: QueryDict) -> Typed:
+        typed = field.read(data)
+        if not field.is_rich_text:
+            return typed
+        document = data.get(document_name(field.name)) or ""
+        return typed_markup(str(typed), document, str(self.read[field.name]))
 
     @property
     def changed(self) -> list[Field]:

@@ -31,7 +31,7 @@ from facets.blueprint.definitions import ElementType
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, PreconditionFailed, Problem
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
-from storage.pages import caller_of
+from storage.pages import ReadPage, caller_of
 
 EDIT = "back_office/elements/edit.html"
 
@@ -124,6 +124,9 @@ def _render(
     page: ElementPage | None = None,
     problem: Problem | None = None,
 ) -> HttpResponseBase:
+    if page is not None:
+        # All elements that the page names are read before it is rendered.
+        _read = page.named
     context = {
         **office_context(request, title),
         "page": page,
@@ -131,7 +134,7 @@ def _render(
         "rows": form.shown_rows(),
         "cancel": cancel,
     }
-    return TemplateResponse(request, EDIT, context, status=status_of(problem) if problem else 200)
+    return ReadPage(request, EDIT, context, status=status_of(problem) if problem else 200)
 
 
 def add_view(request: HttpRequest) -> HttpResponseBase:

@@ -1,10 +1,8 @@
-/* The picker for elements: a sortable list of chosen elements, and a search field. */
+/* The picker for elements: a sortable list of chosen elements, and a search field (element_search.js). */
 
 "use strict";
 
 {
-  const DELAY = 200;
-
   class Picker {
     constructor(root) {
       this.root = root;
@@ -12,17 +10,15 @@
       this.chosen = root.querySelector(".el-chosen");
       this.search = root.querySelector(".el-search");
       this.input = this.search.querySelector("input");
-      this.choices = this.search.querySelector(".el-choices");
-      this.status = this.search.querySelector("[role=status]");
       this.most = Number(root.dataset.most);
-      this.request = 0;
-      this.active = -1;
       this.search.hidden = false;
       for (const item of this.chosen.children) this.addButtons(item);
-      this.input.addEventListener("input", () => this.wait());
-      this.input.addEventListener("focus", () => this.look());
-      this.input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
-      this.input.addEventListener("keydown", (event) => this.onKey(event));
+      new ElementSearch(this.search, {
+        address: root.dataset.choices,
+        words: root.dataset,
+        choose: (choice) => this.choose(choice),
+        taken: () => this.ids,
+      });
       this.settle();
     }
 
@@ -89,114 +85,12 @@
       if (this.most === 1) this.chosen.replaceChildren();
       const item = document.createElement("li");
       item.dataset.id = choice.id;
-      const name = this.label(choice);
+      const name = ElementSearch.label(choice);
       name.className = "el-chosen-name";
       item.append(name);
       this.chosen.append(item);
       this.addButtons(item);
-      this.input.value = "";
-      this.close();
       this.settle();
-    }
-
-    label(choice) {
-      const label = document.createElement("span");
-      const dot = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      dot.setAttribute("viewBox", "0 0 10 10");
-      dot.setAttribute("class", "el-type-dot");
-      dot.setAttribute("aria-hidden", "true");
-      const circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-      for (const [key, value] of Object.entries({ cx: 5, cy: 5, r: 5, fill: choice.color })) {
-        circle.setAttribute(key, value);
-      }
-      dot.append(circle);
-      const name = document.createElement("span");
-      name.textContent = choice.text;
-      const type = document.createElement("span");
-      type.className = "el-named-type";
-      type.textContent = choice.type;
-      label.append(dot, name, type);
-      return label;
-    }
-
-    wait() {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.look(), DELAY);
-    }
-
-    async look() {
-      const turn = ++this.request;
-      const address = new URL(this.root.dataset.choices, window.location.href);
-      address.searchParams.set("term", this.input.value);
-      let found;
-      try {
-        const answer = await fetch(address, { headers: { Accept: "application/json" } });
-        if (!answer.ok) return;
-        found = await answer.json();
-      } catch {
-        return;
-      }
-      if (turn !== this.request || document.activeElement !== this.input) return;
-      const taken = new Set(this.ids);
-      this.show(found.results.filter((choice) => !taken.has(choice.id)), found.pagination.more);
-    }
-
-    show(found, hasMore) {
-      this.active = -1;
-      this.choices.replaceChildren();
-      found.forEach((choice, index) => {
-        const option = document.createElement("li");
-        option.id = `${this.choices.id}-${index}`;
-        option.setAttribute("role", "option");
-        option.setAttribute("aria-selected", "false");
-        option.append(this.label(choice));
-        option.addEventListener("mousedown", (event) => {
-          event.preventDefault();
-          this.choose(choice);
-        });
-        option.choose = () => this.choose(choice);
-        this.choices.append(option);
-      });
-      this.status.textContent = found.length ? String(found.length) : this.root.dataset.none;
-      if (!found.length || hasMore) {
-        const note = document.createElement("li");
-        note.className = "el-choices-note";
-        note.setAttribute("role", "presentation");
-        note.textContent = found.length ? this.root.dataset.more : this.root.dataset.none;
-        this.choices.append(note);
-      }
-      this.choices.hidden = false;
-      this.input.setAttribute("aria-expanded", "true");
-    }
-
-    close() {
-      this.request += 1;
-      this.choices.hidden = true;
-      this.input.setAttribute("aria-expanded", "false");
-      this.input.removeAttribute("aria-activedescendant");
-    }
-
-    onKey(event) {
-      const options = [...this.choices.querySelectorAll("[role=option]")];
-      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        event.preventDefault();
-        if (this.choices.hidden) {
-          this.look();
-          return;
-        }
-        const step = event.key === "ArrowDown" ? 1 : -1;
-        this.active = (this.active + step + options.length) % Math.max(options.length, 1);
-        options.forEach((option, index) => option.setAttribute("aria-selected", String(index === this.active)));
-        if (options[this.active]) {
-          this.input.setAttribute("aria-activedescendant", options[this.active].id);
-          options[this.active].scrollIntoView({ block: "nearest" });
-        }
-      } else if (event.key === "Enter") {
-        event.preventDefault();
-        if (!this.choices.hidden && options[this.active]) options[this.active].choose();
-      } else if (event.key === "Escape") {
-        this.close();
-      }
     }
   }
 
