@@ -112,11 +112,14 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
         minutes = growth_minutes(run, 1 + len(scale.sizes))
         yield Step("Growth of a storage", minutes, lambda: growth.measure_sizes(run, contenders().storage()))
         yield Step("Memory of whole lists", 0.8, lambda: growth.measure_whole_lists(run))
+        yield Step("Tables", 1.5, lambda: growth.measure_tables(run))
     yield Step("Memory", 0.1 + scale.mixed / 10_000, end)
 
 
 def measure_load(run: Run, contenders: Contenders) -> None:
     scale = run.scale
+    # Before everything else: a wrong filter would otherwise end the run after most of its time.
+    growth.check_filters(contenders.storage())
     main = {each: contenders.main_workloads(each, scale.plain_seconds) for each in CONNECTIONS}
     for connections, workloads in main.items():
         measure(f"Load, {connections} connections", workloads, scale.requests, scale.rounds)

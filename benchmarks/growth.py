@@ -25,6 +25,7 @@ WHOLE_LISTS = 3
 # Ten times as many elements are some 400 MB more of JSON. The limit allows for what an allocator keeps of batches of
 # different sizes; a service that keeps what it has sent would exceed it at once.
 LONGER_LIST_MEGABYTES = 20
+TABLE_SECONDS, TABLE_MEGABYTES = 60, 150
 SOAK_STORAGES, SOAK_CONNECTIONS = 200, 8
 # The requests that every storage gets, by title.
 CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
@@ -131,6 +132,24 @@ def measure_whole_lists(run: Run) -> None:
     small, large = (f"{size:,}" for size in sizes)
     title = f"W7 memory of a worker for {large} elements, more than for {small}"
     run.limit(title, peaks[1] - peaks[0], most=LONGER_LIST_MEGABYTES, unit=" MB")
+
+
+def measure_tables(run: Run) -> None:
+    """Measure how long a worker takes to export a storage as a table, and how much memory more than when idle."""
+    size = run.scale.sizes[0]
+    for table in ("xlsx", "csv"):
+        server = of_size(run, size).serve()
+        storage, client = StorageRequests(server, f"s{size}", size), TimingClient(server.port)
+        for number in range(100):
+            client.send(storage.one(number))
+        server.forget_peak_memory()
+        idle = server.peak_memory()
+        found = client.send(storage.view(f"?$format={table}"))
+        megabytes = len(found.body) / MEGABYTE
+        run.limit(f"{table} of {size:,} rows, {megabytes:.0f} MB", found.seconds, most=TABLE_SECONDS, unit=" s")
+        more = (server.peak_memory() - idle) / MEGABYTE
+        run.limit(f"memory of a worker for {table}, more than when idle", more, most=TABLE_MEGABYTES, unit=" MB")
+        server.close()
 
 
 def measure_storages(run: Run) -> None:

@@ -71,14 +71,17 @@ def _digits(number: int) -> str:
 
 
 @cache
-def _titles() -> list[str]:
-    """Return the most frequent names, without their numbers."""
-    return [title for title, _ in Counter(name.rpartition(" ")[0] for name in _names()).most_common(TITLES)]
+def _frequent_names() -> list[str]:
+    """Return the names whose words, without the number at their end, are frequent."""
+    titles = {title for title, _ in Counter(name.rpartition(" ")[0] for name in _names()).most_common(TITLES)}
+    return [name for name in _names() if name.rpartition(" ")[0] in titles]
 
 
 def name_starts(number: int, elements: int) -> str:
     """Match a few elements: a larger storage gets more digits."""
-    return f"StartsWith(name, '{_titles()[number % TITLES]} {_digits(number)[: len(str(elements)) - 4]}')"
+    names = _frequent_names()
+    title, _, digits = names[number * STRIDE % len(names)].rpartition(" ")
+    return f"StartsWith(name, '{title} {digits[: len(str(elements)) - 4]}')"
 
 
 def name_in(number: int, elements: int) -> str:

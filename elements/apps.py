@@ -23,6 +23,8 @@ class ElementsConfig(AppConfig):
 
 
 def storage_extension() -> StorageExtension:
+    from elements.bulk.runs import forget_old_runs, run_bulk
+    from elements.cultures.clearing import clear_culture
     from elements.models import (
         ContentMark,
         Element,
@@ -55,8 +57,10 @@ def storage_extension() -> StorageExtension:
             "history": ElementChange,
         },
         count_files=COUNT_FILES,
+        uses_of_file="SELECT FROM elements_versionfile u WHERE u.file_id = f.id",
         over_limits=content_over_limits,
         show_versions=show_versions,
+        jobs=(run_bulk, forget_old_runs, clear_culture),
         derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
     )
 

@@ -33,5 +33,12 @@ def storage_extension() -> StorageExtension:
 def elements_extension() -> ElementsExtension:
     from elements.extension import ElementsExtension
     from release.admin.element_panels import LIFECYCLE_PANEL, ElementTaskFilter, release_card
+    from release.handing_over.steps import HANDING_OVER
+    from release.lifecycle.bulk_steps import BULK_STEPS
 
-    return ElementsExtension(panels=(LIFECYCLE_PANEL,), cards=(release_card,), filters=(ElementTaskFilter,))
+    return ElementsExtension(
+        panels=(LIFECYCLE_PANEL,),
+        cards=(release_card,),
+        filters=(ElementTaskFilter,),
+        bulk_steps={**BULK_STEPS, **HANDING_OVER},
+    )

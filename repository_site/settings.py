@@ -6,6 +6,8 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf.global_settings import STORAGES as USUAL_STORAGES
+
 from repository_site import __version__
 from repository_site.core import environment
 from repository_site.core.embedded_postgres import EmbeddedPostgres
@@ -31,6 +33,8 @@ try:
     HSTS_SUBDOMAINS = bool(environment.HSTS_SUBDOMAINS.read())
     ALLOWED_HOSTS = environment.ALLOWED_HOSTS.read()
     POOL_SIZE = environment.POOL_SIZE.read()
+    FILE_LIMIT = environment.FILE_LIMIT.read()
+    FILES_DIR = DATA_DIR / environment.FILES_DIR.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
     MAX_ELEMENTS = environment.MAX_ELEMENTS.read()
     MARKUP_NESTING = environment.MARKUP_NESTING.read()
@@ -214,6 +218,19 @@ STATICFILES_DIRS = [PROJECT_DIR / "repository_site/assets"]
 WHITENOISE_USE_FINDERS = True
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
+# Contents of uploaded files (D450). A received file becomes a content by renaming it.
+STORAGES = {
+    **USUAL_STORAGES,
+    "files": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": FILES_DIR,
+            "allow_overwrite": True,
+            "file_permissions_mode": 0o640,
+            "directory_permissions_mode": 0o750,
+        },
+    },
+}
 # Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600
 if HTTPS:

@@ -22,6 +22,8 @@ from django.utils.translation.template import templatize
 PROJECT = Path(__file__).resolve().parent.parent
 LOCALE = PROJECT / "repository_site" / "locale"
 LANGUAGES = ("de",)
+# Its catalogue has only texts of Django and unfold that this project words differently; people edit it by hand.
+SOURCE_LANGUAGE = "en"
 APPS = ("repository_site", "storage", "facets", "elements", "release")
 # Parts of unfold that support libraries which this project does not use.
 UNUSED = {"constance", "guardian", "import_export", "location_field", "simple_history", "unfold_crispy"}
@@ -146,8 +148,12 @@ def update(language: str) -> list[str]:
         write_po(
             file, catalogue, width=120, no_location=True, sort_output=True, ignore_obsolete=True, omit_header=False
         )
-    path.with_suffix(".mo").write_bytes(compiled(read_catalogue(language)))
+    write_compiled(language)
     return untranslated(catalogue)
+
+
+def write_compiled(language: str) -> None:
+    catalogue_file(language).with_suffix(".mo").write_bytes(compiled(read_catalogue(language)))
 
 
 def untranslated(catalogue: Catalog) -> list[str]:
@@ -161,6 +167,7 @@ def untranslated(catalogue: Catalog) -> list[str]:
 
 
 if __name__ == "__main__":
+    write_compiled(SOURCE_LANGUAGE)
     for each in LANGUAGES:
         left = update(each)
         sys.stderr.write(f"{catalogue_file(each).relative_to(PROJECT)}: {len(left)} texts without a translation\n")

@@ -48,6 +48,8 @@ class StorageExtension:
     """Models that a measurement counts, by field of `StorageSize`."""
     count_files: str = ""
     """Query that counts the files of the storage of the scope. It is part of the statement that counts everything."""
+    uses_of_file: str = ""
+    """Query of the uses of the file `f` in the storage of the scope. A file with a use is not removed (D454)."""
     over_limits: Callable[[], Iterable[str]] | None = None
     """Returns what exceeds a limit of the installation in the storage of the scope."""
     derived_models: tuple[type[TenantModel], ...] = ()

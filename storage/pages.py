@@ -7,7 +7,7 @@ storage, and two browser tabs can show two tenants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, cast
@@ -29,6 +29,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
+from repository_site.core.database.held_connections import hold_connection
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.repeating import repeated
 from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
@@ -36,6 +37,7 @@ from repository_site.core.fairness.origin import anonymous_was_allowed, credenti
 from repository_site.core.problems import Busy, NotFound, Problem, TooManyRequests, Unauthenticated
 from repository_site.core.rest.errors import status_of
 from repository_site.core.rest.late_response import LateResponse
+from repository_site.core.rest.streamed_response import StreamedResponse
 from storage.access.callers import Caller, anonymous_reader
 from storage.access.staff import staff_caller
 from storage.models import AnonymousAccess, Storage
@@ -114,10 +116,13 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         timeout = read_timeout(request) if snapshot else settings.STATEMENT_TIMEOUT
 
         def work() -> HttpResponseBase:
-            with tenant_scope(storage, snapshot=snapshot, timeout=timeout):
+            with ExitStack() as scope:
+                scope.enter_context(tenant_scope(storage, snapshot=snapshot, timeout=timeout))
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse) and not isinstance(response, ReadPage):
                     response.render()
+                if isinstance(response, StreamedResponse):
+                    response.keep_open(scope.pop_all(), hold_connection())
             return response
 
         try:

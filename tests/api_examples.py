@@ -222,6 +222,8 @@ def _write(run: ExampleRecorder) -> None:
     # A cursor is different in every run.
     run.examples["followChanges"]["answer"]["next"] = CURSOR
     _send_events(run)
+    file = run.call("uploadFile", {}, {"name": "goals.xml"}, "<goals/>")["values"][0]
+    run.call("getFile", {"fileId": file["id"]})
 
 
 def _send_events(run: ExampleRecorder) -> None:

@@ -17,8 +17,8 @@ from django.test import Client
 from repository_site.core.database.base import watch_trips
 from storage.tenancy.distribution import COPIED
 
-# Its pages manage storages.
-SITE_OFFICE = "/admin/"
+# The pages of the installation manage storages, and one page of a storage manages its cultures (D483).
+MANAGING = re.compile(r"/admin/|/[^/]+/[^/]+/admin/cultures/")
 NAMES = "|".join(COPIED)
 WRITE = re.compile(
     rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({NAMES})"?\b | \b({NAMES})\b.*\bFOR\s+((NO\s+)?KEY\s+)?(UPDATE|SHARE)""",
@@ -55,7 +55,7 @@ def watch_requests() -> None:
     send = Client.request
 
     def request(client: Client, **environ: Any) -> Any:
-        if str(environ.get("PATH_INFO", "")).startswith(SITE_OFFICE):
+        if MANAGING.match(str(environ.get("PATH_INFO", ""))):
             return send(client, **environ)
         with copied_tables_are_not_written():
             return send(client, **environ)

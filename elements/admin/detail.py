@@ -62,7 +62,7 @@ def office_context(request: HttpRequest, title: str, *, is_below_list: bool = Tr
     return {**storage_office.each_context(request), "title": title}
 
 
-def _facts(page: ElementPage) -> Iterator[Fact]:
+def facts_of(page: ElementPage) -> Iterator[Fact]:
     row, labels = page.row, page.labels
     yield Fact(_("Facet"), labels.facet(page.type.facet))
     yield Fact(_("Can be changed by"), page.changers)
@@ -93,7 +93,7 @@ def panels_of(page: ElementPage) -> list[Panel]:
 def cards_of(page: ElementPage) -> list[Fragment]:
     """Return the cards beside the tabs, without those that have nothing to show."""
     cards = [card(page) for extension in elements_extensions for card in extension.cards]
-    facts = Fragment("back_office/elements/facts.html", {"facts": list(_facts(page))}, page.request)
+    facts = Fragment("back_office/elements/facts.html", {"facts": list(facts_of(page))}, page.request)
     subscribing = {"subscribing": subscribing_of(page.request, page.row.element)}
     subscription = Fragment("back_office/elements/subscription.html", subscribing, page.request)
     return [*(card for card in cards if card is not None), subscription, facts]

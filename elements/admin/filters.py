@@ -6,7 +6,7 @@ order of names, and so only as far as the page needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -38,7 +38,11 @@ from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)
-ME = "me"
+ME, TAGS = "me", "tags"
+# `listed_elements` joins the newest versions under the name of their table.
+UNTRANSLATED = """EXISTS (SELECT FROM jsonb_each(elements_elementversion.attributes) AS a(name, stored)
+    WHERE a.name = ANY(%s::text[]) AND jsonb_typeof(a.stored) = 'object' AND a.stored <> '{}'
+        AND coalesce(a.stored ->> %s, '') = '')"""
 Elements = QuerySet[Element]
 
 
@@ -174,56 +178,121 @@ def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
     return published.values_list("id", flat=True)
 
 
-class OwnerFilter(ElementFilter):
-    title = gettext_lazy("owner")
-    parameter_name = "owner"
-    NONE, SOMEBODY = "none", "set"
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [(self.NONE, _("Without owner")), (self.SOMEBODY, _("With owner"))]
-
-    def narrow(self, elements: Elements, value: str) -> Elements:
-        owned = Exists(Reference.objects.filter(version_id=OuterRef("newest_id"), context=OWNER))
-        if value == self.SOMEBODY:
-            return elements.filter(owned)
-        types = [each for each in self.labels.configuration.types.values() if has_owner(each)]
-        return self.of_types(elements, types).filter(~owned) if value == self.NONE else elements.none()
-
-
-class PeopleForm(DropdownForm):
-    """A select that searches users while the user types; it contains only the chosen one."""
+class ReferenceForm(DropdownForm):
+    """A select that searches elements while the user types; it contains only the chosen one."""
 
     widget = UnfoldAdminSelectWidget(
         attrs={"data-theme": "admin-autocomplete", "class": "unfold-filter-autocomplete admin-autocomplete"}
     )
 
 
-class AuthorFilter(ElementFilter):
-    """Users in `author` or `secondaryAuthors`; `me` is the user of the signed-in account, if it has one."""
+class ReferenceFilter(ElementFilter):
+    """Elements that refer to a chosen one in some contexts."""
 
-    title = gettext_lazy("author")
-    parameter_name = "author"
-    form_class: ClassVar[type[forms.Form]] = PeopleForm
+    form_class: ClassVar[type[forms.Form]] = ReferenceForm
+
+    def target_types(self) -> Collection[str]:
+        """Return the types of elements to choose from."""
+        return (USER_TYPE,)
+
+    def contexts(self) -> Collection[str]:
+        raise NotImplementedError
 
     def has_output(self) -> bool:
         return True
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        own = [(ME, _("Me"))] if caller_of(request).element_id else []
+        own = [(ME, _("Me"))] if USER_TYPE in self.target_types() and caller_of(request).element_id else []
         return own + self.chosen_element()
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+        types = ",".join(sorted(self.target_types()))
         for choice in super().choices(changelist):
             widget = choice["form"].fields[self.parameter_name].widget
-            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?types={USER_TYPE}"}
+            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?types={types}"}
             yield choice
 
     def narrow(self, elements: Elements, value: str) -> Elements:
-        person = caller_of(self.request).element_id if value == ME else _guid(value)
-        if person is None:
+        target = caller_of(self.request).element_id if value == ME else _guid(value)
+        if target is None:
             return elements.none()
-        written = Reference.objects.filter(context__in=AUTHOR_CONTEXTS, target_id=person)
+        written = Reference.objects.filter(context__in=sorted(self.contexts()), target_id=target)
         return elements.filter(newest_id__in=written.values("version_id"))
+
+
+class AuthorFilter(ReferenceFilter):
+    """Users in `author` or `secondaryAuthors`; `me` is the user of the signed-in account, if it has one."""
+
+    title = gettext_lazy("author")
+    parameter_name = "author"
+
+    def contexts(self) -> Collection[str]:
+        return AUTHOR_CONTEXTS
+
+
+class OwnerFilter(ReferenceFilter):
+    title = gettext_lazy("owner")
+    parameter_name = "owner"
+    NONE, SOMEBODY = "none", "set"
+
+    def contexts(self) -> Collection[str]:
+        return (OWNER,)
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        found = super().lookups(request, model_admin)
+        return [(self.NONE, _("Without owner")), (self.SOMEBODY, _("With owner")), *found]
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        owned = Exists(Reference.objects.filter(version_id=OuterRef("newest_id"), context=OWNER))
+        if value == self.SOMEBODY:
+            return elements.filter(owned)
+        if value != self.NONE:
+            return super().narrow(elements, value)
+        types = [each for each in self.labels.configuration.types.values() if has_owner(each)]
+        return self.of_types(elements, types).filter(~owned)
+
+
+class TagFilter(ReferenceFilter):
+    """Elements with a tag: an element of the facet `tags`, in any context that leads there."""
+
+    title = gettext_lazy("tag")
+    parameter_name = "tag"
+
+    def target_types(self) -> Collection[str]:
+        return [each.key for each in self.labels.configuration.types.values() if each.facet == TAGS]
+
+    def contexts(self) -> Collection[str]:
+        types = self.labels.configuration.types.values()
+        return {each.key for type in types for each in type.properties if each.related and each.related.facet == TAGS}
+
+    def has_output(self) -> bool:
+        return bool(self.contexts())
+
+
+class TranslationFilter(ElementFilter):
+    """Elements with a text that has no translation in a culture."""
+
+    title = gettext_lazy("missing translation")
+    parameter_name = "untranslated"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(str(each.lcid), each.name) for each in self.labels.cultures]
+
+    def has_output(self) -> bool:
+        return len(self.labels.cultures) > 1
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        """Only texts that depend on the culture count, and only those that the caller sees."""
+        if value not in {str(each.lcid) for each in self.labels.cultures}:
+            return elements.none()
+        types = self.labels.configuration.types.values()
+        names = {
+            each.key
+            for type in types
+            for each in type.properties
+            if each.attribute and not each.attribute.is_invariant_culture
+        }
+        return elements.extra(where=[UNTRANSLATED], params=[sorted(names), value])  # noqa: S610  constants
 
 
 class PlaceFilter(ElementFilter):
@@ -295,6 +364,8 @@ def element_filters() -> list[type[ElementFilter]]:
         *added,
         AuthorFilter,
         OwnerFilter,
+        TagFilter,
+        TranslationFilter,
         ValidityFilter,
         PlaceFilter,
         DiagramFilter,

@@ -14,10 +14,12 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, SEARCH_VAR
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +27,7 @@ from unfold.decorators import display
 from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
+from elements.admin.bulk.pages import begin_action
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
@@ -32,10 +35,12 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element
-from elements.permissions import Permission, granted_to
+from elements.permissions import READING, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
 from elements.reading.names import read_version_names
 from elements.reading.rows import VersionRow, read_references, read_versions
+from elements.tables.formats import TableFormat
+from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
 from repository_site.core.wording import clean_text
@@ -45,6 +50,8 @@ from storage.pages import caller_of
 PAGE_SIZE = 50
 # Larger page numbers would overflow in the database.
 MAX_PAGE = 10_000_000
+# Versions in the order of their numbers.
+NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,10 @@ class ElementList(UncountedList):
     found: FoundElements | None = None
     """Elements that the search text finds."""
 
+    can_change = False
+
     def get_results(self, request: HttpRequest) -> None:
+        self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
         if text := clean_text(self.query):
             # Hits have their own order, unless the user has chosen one.
@@ -96,12 +106,33 @@ class ElementList(UncountedList):
         else:
             ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
         self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
+        self.show_admin_actions = bool(self.model_admin.get_actions(request))
+
+    @property
+    def bulk_address(self) -> str:
+        """The page that changes all elements of this list; empty without the right to change any."""
+        return (
+            f"{reverse('admin:elements_bulk')}{self.get_query_string(remove=[PAGE_VAR])}"
+            if self.show_admin_actions
+            else ""
+        )
 
     @property
     def suggestion_address(self) -> str:
         """The address of the list for the similar text that finds something."""
         suggestion = self.found.suggestion if self.found else ""
         return str(self.get_query_string({SEARCH_VAR: suggestion}, [PAGE_VAR]))
+
+    @property
+    def table_addresses(self) -> list[tuple[str, str]]:
+        """Name and address of each table with the elements of this list."""
+        query = self.get_query_string(remove=[PAGE_VAR])
+        return [(each.value, reverse("admin:elements_table", args=[each.value]) + query) for each in TableFormat]
+
+    @property
+    def import_address(self) -> str:
+        """The address of the import; empty if the user cannot change anything."""
+        return reverse("admin:elements_import_table") if self.can_change else ""
 
     @property
     def active_filters(self) -> list[tuple[str, str, str]]:
@@ -176,7 +207,6 @@ class ElementAdmin(StorageModelAdmin):
     search_fields = ("newest__sort_name",)
     search_help_text = _("Words, or an id")
     ordering = BY_NAME
-    actions = None
     show_facets = admin.ShowFacets.NEVER
     show_add_link = True
     list_before_template = "back_office/elements/above_list.html"
@@ -198,6 +228,11 @@ class ElementAdmin(StorageModelAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         return element_filters()
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        if granted_to(caller_of(request)) <= READING:
+            return {}
+        return {"change_in_bulk": (begin_action, "change_in_bulk", _("Change selected elements"))}
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return Permission.NEW in granted_to(caller_of(request))
@@ -224,15 +259,15 @@ class ElementAdmin(StorageModelAdmin):
     def name(self, element: Element) -> SafeString:
         return render_to_string("back_office/elements/row_name.html", {"row": _row(element)})
 
-    @display(description=_("Facet"))
+    @display(description=_("Facet"), ordering="type__facet__position")
     def facet(self, element: Element) -> str:
         return _row(element).facet
 
-    @display(description=_("State"))
+    @display(description=_("State"), ordering="newest__state")
     def state(self, element: Element) -> SafeString:
         return render_to_string("presentation/state.html", {"state": _row(element).state})
 
-    @display(description=_("Version"))
+    @display(description=_("Version"), ordering=NUMBER)
     def version(self, element: Element) -> str:
         return _row(element).number
 
@@ -240,7 +275,7 @@ class ElementAdmin(StorageModelAdmin):
     def authors(self, element: Element) -> str:
         return ", ".join(each.name for each in _row(element).authors)
 
-    @display(description=_("Valid until"))
+    @display(description=_("Valid until"), ordering=Coalesce("published__valid_until", "newest__valid_until"))
     def valid_until(self, element: Element) -> str:
         return _row(element).valid_until
 

@@ -11,10 +11,11 @@ from elements.locks import Lock
 from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
 from elements.reading.referrers import MOST_DIAGRAMS
-from elements.schemas.type_schemas import DIALECT
+from elements.schemas.type_schemas import DIALECT, POSITION
+from elements.tables.formats import XLSX_TYPE
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
 from facets.api.facet_serializers import LayoutSerializer
-from repository_site.core.rest.rendering import SVG_TYPE
+from repository_site.core.rest.rendering import CSV_TYPE, JSON_TYPE, SVG_TYPE
 from repository_site.core.rest.serializers import BodySerializer, envelope
 
 
@@ -23,6 +24,14 @@ def attribute_map(*, required: bool = False) -> serializers.DictField:
         child=serializers.JSONField(), help_text="Values by culture id; 127 means all cultures."
     )
     return serializers.DictField(child=values, required=required)
+
+
+def plain_values() -> serializers.DictField:
+    return serializers.DictField(
+        child=serializers.JSONField(),
+        required=False,
+        help_text="Plain values by attribute, in place of `attributes`; only with `$culture`.",
+    )
 
 
 class IdentifiedSerializer(BodySerializer):
@@ -66,6 +75,7 @@ class BelowElementSerializer(IdentifiedSerializer):
 
     expandUri = serializers.CharField(required=False)
     attributes = attribute_map()
+    values = plain_values()
     related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
 
 
@@ -73,8 +83,12 @@ class VersionElementSerializer(IdentifiedSerializer):
     """Version of an element: a reference, or the full version in reporting."""
 
     displayNames = serializers.DictField(child=serializers.CharField(), required=False)
+    displayName = serializers.CharField(
+        required=False, help_text="Name of the type, in place of `displayNames`; only with `$culture`."
+    )
     expandUri = serializers.CharField(required=False)
     attributes = attribute_map()
+    values = plain_values()
     related = serializers.DictField(child=ReferenceSerializer(many=True), required=False)
     children = BelowElementSerializer(many=True, required=False)
     content = BelowElementSerializer(many=True, required=False)
@@ -101,6 +115,11 @@ ReportSerializer = envelope("Report", ElementSerializer)
 
 
 ELEMENT_LIST = OpenApiResponse(ElementsSerializer)
+ELEMENT_LIST_OR_TABLE = {
+    (200, JSON_TYPE): ELEMENT_LIST,
+    (200, CSV_TYPE): OpenApiResponse(OpenApiTypes.STR, "With `$format=csv`: the list as csv, in UTF-8."),
+    (200, XLSX_TYPE): OpenApiResponse(OpenApiTypes.BINARY, "With `$format=xlsx`: the list as a workbook."),
+}
 DiagramLayoutsSerializer = envelope("DiagramLayouts", LayoutSerializer)
 PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
 
@@ -217,6 +236,19 @@ class RelatedToWriteField(serializers.DictField):
     """References of a request, by related context."""
 
 
+@extend_schema_field(
+    {
+        **POSITION,
+        "description": (
+            "Place among the children of the parent: a number from 0 on, or the id of the sibling that precedes or"
+            " follows. Without it, an element that moves becomes the last child."
+        ),
+    }
+)
+class PositionField(serializers.JSONField):
+    """Place of an element of a request among its siblings."""
+
+
 class ElementInputSerializer(BodySerializer):
     """Fields of an element in a request. Clients can send back an element as they read it."""
 
@@ -259,6 +291,8 @@ class ElementToWriteSerializer(ElementInputSerializer):
     rootPath = ReferenceToWriteSerializer(
         many=True, required=False, allow_null=True, help_text="The first item is the parent."
     )
+
+    position = PositionField(required=False, allow_null=True)
 
 
 class UpdateSerializer(BodySerializer):

@@ -17,13 +17,14 @@ from elements import derived
 from elements.api import query_parameters
 from elements.api.element_serializers import (
     ELEMENT_LIST,
+    ELEMENT_LIST_OR_TABLE,
     ChangesSerializer,
     ElementInfosSerializer,
     ElementsSerializer,
     SuccessSerializer,
     UpdateSerializer,
 )
-from elements.api.query import Paging, QueryParameters
+from elements.api.query import CULTURE, EXPAND, FORMAT, Paging, QueryParameters
 from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.info import element_info
@@ -34,7 +35,10 @@ from elements.reading.bounds import TooHeavy, halved
 from elements.reading.history import count_changes, read_changes
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import whole_list, write_rows
+from elements.reading.lists.filtering import view_vocabulary
 from elements.reading.lists.narrowing import narrowed
+from elements.tables.columns import view_columns
+from elements.tables.formats import TableFormat
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
@@ -49,6 +53,12 @@ from storage.localisation.cultures import preferred_culture
 
 
 class ElementViewSet(ElementWritingViewSet):
+    def media_types(self, request: Request) -> tuple[str, ...]:
+        """A table has its own media type; clients that accept only JSON get it as well, since they ask for it."""
+        asked = request._request.GET.get(FORMAT)
+        known = self.operation.media_types
+        return (TableFormat(asked).media_type, *known) if asked in set(TableFormat) else known
+
     @Operation(
         "listElements",
         tag="elements",
@@ -56,21 +66,31 @@ class ElementViewSet(ElementWritingViewSet):
         versions=ApiVersions.up_to("4.0"),
         parameters=query_parameters.LIST,
         is_conditional=True,
-        responses=ELEMENT_LIST,
+        responses=ELEMENT_LIST_OR_TABLE,
     )
     def list(self, request: Request, **names: str) -> Prepared:
         """Return the root elements of a hierarchical view, or all elements of a flat view.
 
         `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
+        `$orderBy` sorts it. `$format` returns a table for spreadsheets, with a row for each element and columns for its
+        id, its attributes in each culture, and its references by name and id.
         """
         view = self.view_of(names)
         query = self.query(request)
         wanted, condition = self.wanted(query, view)
-        paging = query.paging()
+        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging()
+        table, select = query.table_format(), query.selected()
+        if table and wanted.expand:
+            query.problems.append(f"{EXPAND}: a table has no references of references; leave it out.")
+        if table and self.reader.cultures:
+            query.problems.append(f"{CULTURE}: a table has a column for each culture; leave it out.")
         query.finish()
 
         def list_elements() -> HttpResponseBase:
-            selection = self.list_selection(view).matching(narrowed(condition))
+            selection = self.list_selection(view).ordered_by(order).matching(narrowed(condition))
+            if table:
+                columns = view_columns(view, self.configuration.cultures.data, select, wanted.resources)
+                return self.answer_table(table, view, columns, selection, paging)
             return self.answer_list(Assembler(self.reader, view, wanted), selection, paging)
 
         return Prepared(list_elements, is_whole=paging is None)
@@ -84,7 +104,7 @@ class ElementViewSet(ElementWritingViewSet):
         writes=True,
         reads_without_body=True,
         body=UpdateSerializer,
-        responses=ELEMENT_LIST,
+        responses=ELEMENT_LIST_OR_TABLE,
     )
     def update_elements(self, request: Request, **names: str) -> HttpResponse:
         """Update elements that have an `id` and create elements that have none, in one transaction.

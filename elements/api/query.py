@@ -11,14 +11,17 @@ from django.conf import settings
 from django.http import QueryDict
 
 from elements.reading.assembly.projection import RESOURCES
+from elements.tables.formats import TableFormat
 from repository_site.core.problems import Unreadable
 from repository_site.core.wording import GUID, listed, printable, similar_hint
+from storage.localisation.cultures import CultureSet, fallback_order
 
 T = TypeVar("T")
 FILTER, RESOURCES_NAME, SELECT, EXPAND = "$filter", "$resources", "$select", "$expandRelated"
 DETAILS, DRY_RUN, CONTEXT = "$details", "dryRun", "context"
 PAGE, PAGE_SIZE, PAGE_SELECTION_KEY = "$page", "$pageSize", "$pageSelectionKey"
-ORDER_BY = "$orderBy"
+ORDER_BY, FORMAT = "$orderBy", "$format"
+CULTURE, FALLBACK = "$culture", "$fallback"
 # The orders of logs, by whether the newest entry comes first.
 TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
@@ -128,6 +131,32 @@ class QueryParameters:
     def page(self) -> Paging:
         """Return the requested page of a list that is always paged, by default the first."""
         return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
+
+    def cultures(self, known: CultureSet) -> tuple[int, ...]:
+        """Return the culture of plain values and those that stand in for it (D482); none without `$culture`."""
+        text, falls_back = self.text(CULTURE), self.boolean(FALLBACK, self.text(FALLBACK))
+        if text is None:
+            if falls_back is not None:
+                self.problems.append(f"{FALLBACK}: needs {CULTURE}, such as {CULTURE}={known.default}.")
+            return ()
+        lcid = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
+        if lcid not in known.data:
+            shown = printable(text, 40)
+            self.problems.append(f"{CULTURE}: the storage has no culture {shown}; it has {listed(sorted(known.data))}.")
+            return ()
+        return fallback_order(lcid, known) if falls_back else (lcid,)
+
+    def table_format(self) -> TableFormat | None:
+        """Return the format of a table instead of JSON, None if the request asks for JSON."""
+        text = self.text(FORMAT)
+        if text is None or text in set(TableFormat):
+            return TableFormat(text) if text else None
+        self.problems.append(f"{FORMAT}: expected {listed([*TableFormat], 'or')}, not {printable(text, 40)!r}.")
+        return None
+
+    def selected(self) -> list[str] | None:
+        """Return the names of `$select` in their order."""
+        return self._names(SELECT)
 
     def newest_first(self, *, usual: bool) -> bool:
         """Return whether the newest entry of a log comes first."""

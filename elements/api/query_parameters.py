@@ -7,11 +7,14 @@ from drf_spectacular.utils import OpenApiParameter
 
 from elements.api.query import (
     CONTEXT,
+    CULTURE,
     DEFAULT_PAGE_SIZE,
     DETAILS,
     DRY_RUN,
     EXPAND,
+    FALLBACK,
     FILTER,
+    FORMAT,
     MAX_PAGE,
     ORDER_BY,
     PAGE,
@@ -24,6 +27,9 @@ from elements.api.query import (
 from elements.diagrams.drawables import LayoutKey
 from elements.filters.parsing import MAX_LENGTH
 from elements.reading.assembly.projection import RESOURCES
+from elements.reading.lists.ordering import MAX_KEYS
+from elements.reading.lists.ordering import MAX_LENGTH as MAX_ORDER_LENGTH
+from elements.tables.formats import TableFormat
 from repository_site.core.wording import listed
 
 
@@ -46,6 +52,13 @@ _FILTER = query_parameter(
     "Filter expression, such as `name -eq 'Order parts'`; see the reference of the filter language.",
     maxLength=MAX_LENGTH,
 )
+_ORDER = query_parameter(
+    ORDER_BY,
+    "Keys to sort by, separated by commas, such as `name[1033] desc,createdOn`: attributes, with a culture if they"
+    " depend on it, `id`, `type`, `state` and `stereotype`. Missing values come last, and the id decides about equal"
+    f" ones. At most {MAX_KEYS} keys. The default is the name in the default culture.",
+    maxLength=MAX_ORDER_LENGTH,
+)
 _RESOURCES = query_parameter(
     RESOURCES_NAME,
     f"Parts of an element to include, separated by commas: {', '.join(RESOURCES)}.",
@@ -65,14 +78,33 @@ _PAGE_HEADERS = [
     _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
 ]
 WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in responses with one element.")]
-ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND]
+_CULTURES = [
+    query_parameter(
+        CULTURE,
+        "Id of a data culture. Elements then have `values`, the plain values in this culture, in place of `attributes`,"
+        " and `displayName` in place of `displayNames`. Names without a culture in `$filter` mean these values.",
+        type="integer",
+        minimum=1,
+    ),
+    query_parameter(
+        FALLBACK,
+        "`true`: a value that is missing in `$culture` is taken from the default culture, or else from any other.",
+        type="boolean",
+    ),
+]
+ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES]
 PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
 ]
-LIST = [*ONE, *PAGES, _PAGE_SELECTION_KEY]
-REPORT = [*ONE, *PAGES]
+_FORMAT = query_parameter(
+    FORMAT,
+    f"Returns the list as a table for spreadsheets instead of JSON. It takes the same parameters, except `{EXPAND}`.",
+    enum=[*TableFormat],
+)
+LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]
+REPORT = [*ONE, _ORDER, *PAGES]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -16,7 +17,7 @@ from django.utils.encoding import iri_to_uri
 from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest
-from elements.api.query import FILTER, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
+from elements.api.query import FILTER, ORDER_BY, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
 from elements.naming import NAME
@@ -28,10 +29,14 @@ from elements.reading.content_state import content_state, content_state_of_scope
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import ElementBatches
 from elements.reading.lists.filtering import compile_filter, view_vocabulary
+from elements.reading.lists.ordering import read_order
 from elements.reading.lists.selection import Selection
 from elements.reading.lists.streams import Stream, limit_stream
 from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, VersionRow, any_version
+from elements.tables.columns import TableColumns
+from elements.tables.formats import TableFormat, whole_table
+from elements.tables.rows import TableRows
 from facets.api.facet_viewset import ConfiguredViewSet
 from facets.clearance import Clearance, clearance_of
 from facets.configuration import CompiledView, Configuration, configuration_of
@@ -47,6 +52,14 @@ from storage.api.conditional_requests import asks_for_any
 BATCH = 500
 # A value of a streamed list as JSON in pieces, with the length of the list.
 Counted = tuple[int, Iterable[bytes]]
+
+
+class FoundPage(NamedTuple):
+    page: int
+    total: int
+    versions: list[str]
+    keys: Callable[[], Iterator[tuple[int, list[str]]]]
+    """Returns the versions again, for a stream."""
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
@@ -109,7 +122,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        return QueryParameters(request._request.GET, self.operation.query_names)
+        query = QueryParameters(request._request.GET, self.operation.query_names)
+        if cultures := query.cultures(self.configuration.cultures):
+            self.__dict__["reader"] = replace(self.reader, cultures=cultures)
+        return query
 
     def view_of(self, names: dict[str, str]) -> CompiledView:
         return self.view(names["facetId"], names["viewId"])
@@ -158,6 +174,13 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if text is None:
             return None
         return query.attempt(lambda: compile_filter(self.reader, text, vocabulary))
+
+    def order(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
+        """Return the order that `$orderBy` asks for, if present (D470)."""
+        text = query.text(ORDER_BY)
+        if text is None:
+            return None
+        return query.attempt(lambda: read_order(self.configuration, vocabulary, text))
 
     def wanted(
         self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()
@@ -212,10 +235,15 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def answer_stream(self, name: str, read: Callable[[], Iterator[Counted]]) -> StreamingHttpResponse:
         """Stream a list that `read` returns while the client reads it, in the snapshot of the request (D216)."""
+        return self._answer_pieces(lambda: stream_counted(name, read()))
+
+    def _answer_pieces(
+        self, write: Callable[[], Iterator[bytes]], content_type: str = JSON_TYPE
+    ) -> StreamingHttpResponse:
         if self.request.method == "HEAD" or asks_for_any(self.request):
             # The headers need no content. As with GET, there is no length.
-            return StreamingHttpResponse(iter(()), content_type=JSON_TYPE)
-        return StreamedResponse(Stream(stream_counted(name, read()), stream_ticket(self.request._request)))
+            return StreamingHttpResponse(iter(()), content_type=content_type)
+        return StreamedResponse(Stream(write(), stream_ticket(self.request._request)), content_type)
 
     def limit_further_pieces(self) -> None:
         """Limit the time that a client takes for a batch. Call this for each batch: the driver ends a pipeline with a
@@ -223,6 +251,14 @@ class ElementReadingViewSet(ConfiguredViewSet):
         limit_stream(settings.STREAM_TIMEOUT, self.timeout)
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
+        found = self._find_page(selection, paging)
+        response: HttpResponseBase | None = self._answer_whole(batches, found.versions)
+        if response is None:
+            response = self._stream_elements(batches, found.keys)
+        self.add_page_headers(response, found.page, paging.size, found.total)
+        return response
+
+    def _find_page(self, selection: Selection, paging: Paging) -> FoundPage:
         page = paging.page
         if paging.key is not None:
             place = selecting.place_of(selection, self.reader.audience, paging.key)
@@ -234,10 +270,27 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if offset < total:
             start = milestone_before(selection, self.content_state, offset)
             versions = selecting.find_page(selection, paging.size, offset, start)
-        response: HttpResponseBase | None = self._answer_whole(batches, versions)
+        return FoundPage(page, total, versions, lambda: selecting.page_keys(selection, paging.size, offset))
+
+    def answer_table(
+        self, table: TableFormat, view: CompiledView, columns: TableColumns, selection: Selection, paging: Paging | None
+    ) -> HttpResponseBase:
+        """Return a list as a table: at once if it is short, else streamed like the list itself."""
+        rows = TableRows(self.reader, columns)
+        found = self._find_page(selection, paging) if paging else None
+        versions = found.versions if found else selecting.find_page(selection, BATCH + 1)
+        find = found.keys if found else lambda: selecting.stream_keys(selection, BATCH)
+        response: HttpResponseBase | None = None
+        if len(versions) <= BATCH:
+            with suppress(TooHeavy):
+                content = whole_table(lambda: table.write(columns, rows.batches([(len(versions), versions)])))
+                response = HttpResponse(content, content_type=table.media_type)
         if response is None:
-            response = self._stream_elements(batches, lambda: selecting.page_keys(selection, paging.size, offset))
-        self.add_page_headers(response, page, paging.size, total)
+            pieces = partial(table.write, columns, rows.batches(find(), self.limit_further_pieces))
+            response = self._answer_pieces(pieces, table.media_type)
+        if found and paging:
+            self.add_page_headers(response, found.page, paging.size, found.total)
+        table.name_file(response, f"{view.facet.name}-{view.view.name}")
         return response
 
     def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:

@@ -74,11 +74,11 @@ class ReportingViewSet(ElementReadingViewSet):
             query.expand(allowed),
             also=frozenset(REPORTING_ATTRIBUTES),
         )
-        condition = self.condition(query, self._vocabulary(view))
+        condition, order = self.condition(query, self._vocabulary(view)), self.order(query, self._vocabulary(view))
         paging = query.paging()
         query.finish()
         if element_id is None:
-            selection = self.list_selection(view)
+            selection = self.list_selection(view).ordered_by(order)
         else:
             selection = selecting.these_versions([self.element_in(view, element_id).version])
 

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from elements.api.bulk.bulk_viewset import BulkViewSet
 from elements.api.diagrams.bpmn_viewset import BpmnViewSet
 from elements.api.diagrams.content_viewset import ContentViewSet
 from elements.api.diagrams.diagram_viewset import DiagramViewSet
@@ -10,6 +11,7 @@ from elements.api.element_viewset import ElementViewSet
 from elements.api.events.changes_viewset import ChangesViewSet
 from elements.api.events.subscriptions_viewset import SubscriptionsViewSet
 from elements.api.events.webhook_viewset import WebhookViewSet
+from elements.api.files.file_viewset import FileViewSet
 from elements.api.finding.permalink_viewset import PermalinkViewSet
 from elements.api.finding.search_viewset import SearchViewSet
 from elements.api.reporting_viewset import ReportingViewSet
@@ -33,6 +35,8 @@ urlpatterns = [
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
     path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("suggest_elements"))),
+    path(f"{REST}/files", FileViewSet.as_view({"post": "create"})),
+    path(f"{REST}/files/<str:fileId>", FileViewSet.as_view({"get": "retrieve", "head": "retrieve"})),
     path(WEBHOOKS, WebhookViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
     path(WEBHOOK, WebhookViewSet.as_view({**reads("retrieve"), "patch": "partial_update", "delete": "destroy"})),
     path(f"{WEBHOOK}/test", WebhookViewSet.as_view({"post": "test_webhook"})),
@@ -59,6 +63,8 @@ urlpatterns = [
     ),
     path(SHAPE, ContentViewSet.as_view({"delete": "destroy"})),
     path(f"{SHAPE}/delete", ContentViewSet.as_view({"post": "delete_shape_by_post"})),
+    path(f"{FACET}/views/<str:viewId>/bulk", BulkViewSet.as_view({"post": "create"})),
+    path(f"{FACET}/views/<str:viewId>/bulk/<str:bulkId>", BulkViewSet.as_view(reads("retrieve"))),
     path(f"{FACET}/reporting", ReportingViewSet.as_view(reads("list"))),
     path(f"{FACET}/reporting/<str:elementId>", ReportingViewSet.as_view(reads("retrieve"))),
     path(PICTURES, DiagramViewSet.as_view(reads("list"))),

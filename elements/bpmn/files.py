@@ -161,7 +161,7 @@ def _process_type(configuration: Configuration, above: ElementType, wanted: str 
 def _child_called(parent: str, type: str, names: dict[str, str]) -> str | None:
     sql = """SELECT e.newest_id::text, v.attributes ->> 'name' FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.newest_id
-        WHERE e.parent_id = %s::uuid AND e.type_id = %s::uuid ORDER BY e.position"""
+        WHERE e.parent_id = %s::uuid AND e.type_id = %s::uuid ORDER BY e.position, e.rank, e.id"""
     for version, text in fetch(sql, [parent, type]):
         known = orjson.loads(text or "{}")
         if any(known.get(lcid) == name for lcid, name in names.items()):

@@ -140,6 +140,8 @@ class AttributeValues:
     name: str
     cultures: tuple[int, ...]
     definitions: tuple[AttributeDefinition, ...]
+    first_only: bool = False
+    """Whether only the value of the first culture that has one counts (D482)."""
 
     @property
     def types(self) -> frozenset[str]:
@@ -228,10 +230,12 @@ class BoundOr:
 BoundExpression = ValueTest | IsNull | BoundNot | BoundAnd | BoundOr
 
 
-def bind_filter(expression: syntax.Expression, vocabulary: Vocabulary, source: str) -> BoundExpression:
+def bind_filter(
+    expression: syntax.Expression, vocabulary: Vocabulary, source: str, cultures: tuple[int, ...] = ()
+) -> BoundExpression:
     """Bind an expression to the names of a vocabulary. Raise Unreadable, which shows the place in `source`, the
     text."""
-    return _Binder(vocabulary, source).bind(expression)
+    return _Binder(vocabulary, source, cultures).bind(expression)
 
 
 # Values that an operand may mean. A name has several meanings if types define it differently.
@@ -239,9 +243,11 @@ _Meaning = tuple[ValueKind, Values]
 
 
 class _Binder:
-    def __init__(self, vocabulary: Vocabulary, source: str) -> None:
+    def __init__(self, vocabulary: Vocabulary, source: str, cultures: tuple[int, ...]) -> None:
         self.vocabulary = vocabulary
         self.source = source
+        self.cultures = cultures or vocabulary.cultures
+        self.first_only = len(cultures) > 1
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         match expression:
@@ -349,9 +355,12 @@ class _Binder:
         """Group definitions whose values compare alike and have the same cultures; they are tested together."""
         groups: dict[tuple[ValueKind, tuple[int, ...]], list[AttributeDefinition]] = {}
         for each in definitions:
-            own = (INVARIANT_CULTURE,) if each.is_invariant_culture else self.vocabulary.cultures
+            own = (INVARIANT_CULTURE,) if each.is_invariant_culture else self.cultures
             groups.setdefault((KINDS[each.data_type], cultures or own), []).append(each)
-        return [(kind, AttributeValues(name, under, tuple(same))) for (kind, under), same in groups.items()]
+        return [
+            (kind, AttributeValues(name, under, tuple(same), self.first_only and len(under) > 1))
+            for (kind, under), same in groups.items()
+        ]
 
     @cached_property
     def any_attribute(self) -> Sequence[_Meaning]:

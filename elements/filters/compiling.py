@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from elements import derived
@@ -23,6 +24,17 @@ from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.configuration import Configuration
 
 FILLED = Filled()
+# Of the values of an attribute by culture, one that can stand in for others (D482).
+FIRST_FILLED = FILLED.json("y.value")
+
+
+def _derived_cultures(values: AttributeValues) -> tuple[int, ...]:
+    """Return the cultures of a derived attribute, which has the same values in every element."""
+    if not values.first_only:
+        return values.cultures
+    return tuple(lcid for lcid in values.cultures if values.name != derived.AUTHOR_NOTE or derived.author_note(lcid))[
+        :1
+    ]
 
 
 class FilterCompiler:
@@ -141,7 +153,7 @@ class FilterCompiler:
     def attributes(self, values: Mapping[AttributeValues, Set[str]], probe: Probe) -> Condition:
         stored = {each: types for each, types in values.items() if each.name not in DERIVED_ATTRIBUTES}
         others = [
-            self.derived.condition(each.name, each.cultures, types, probe)
+            self.derived.condition(each.name, _derived_cultures(each), types, probe)
             for each, types in values.items()
             if each.name in DERIVED_ATTRIBUTES
         ]
@@ -154,8 +166,13 @@ class FilterCompiler:
         ((attribute, types),) = values.items()
         cultures = [str(lcid) for lcid in attribute.cultures]
         rows = ", ".join("(a.stored -> %s::text)" for _ in cultures)
-        source = f"(SELECT v.attributes -> %s::text AS stored OFFSET 0) AS a, LATERAL (VALUES {rows}) AS x(value)"
-        found = exists(source, attribute.name, *cultures, where=probe.json("x.value"))
+        source, given = f"(VALUES {rows}) AS x(value)", (attribute.name, *cultures)
+        if attribute.first_only:
+            rows, filled = ", ".join(f"({place}, a.stored -> %s::text)" for place in range(len(cultures))), FIRST_FILLED
+            source = f"(SELECT y.value FROM (VALUES {rows}) AS y(place, value) WHERE {filled.sql} ORDER BY y.place LIMIT 1) AS x"  # noqa: E501, S608  constants
+            given += filled.parameters
+        source = f"(SELECT v.attributes -> %s::text AS stored OFFSET 0) AS a, LATERAL {source}"
+        found = exists(source, *given, where=probe.json("x.value"))
         whole = self.on(types, *self.named(attribute.name, probe), found)
         return whole.reached(probe.ways(in_name=attribute.name == NAME))
 
@@ -176,13 +193,20 @@ class FilterCompiler:
         names: dict[tuple[frozenset[str], tuple[int, ...]], list[str]] = {}
         for each, types in values.items():
             names.setdefault((frozenset(types), each.cultures), []).append(each.name)
-        meant = "a.name = ANY(%s::text[]) AND x.culture = ANY(%s::text[])"
+        order = next((each.cultures for each in values if each.first_only), ())
+        meant = f"a.name = ANY(%s::text[]) AND {'y' if order else 'x'}.culture = ANY(%s::text[])"
         groups = any_of(
             self.on(types, Condition(meant, (keys, [str(lcid) for lcid in lcids])))
             for (types, lcids), keys in names.items()
         )
         # Repeated for the whole row, so that most attributes are skipped before their values are unpacked.
         named = Condition("a.name = ANY(%s::text[])", (sorted({each.name for each in values}),))
-        source = "jsonb_each(v.attributes) AS a(name, stored), LATERAL jsonb_each(a.stored) AS x(culture, value)"
-        found = exists(source, where=all_of([named, groups, probe.json("x.value")]))
+        source, given = "jsonb_each(a.stored) AS x(culture, value)", list[Any]()
+        if order:
+            meant_and_filled = all_of([groups, FIRST_FILLED])
+            source = f"""(SELECT y.value FROM jsonb_each(a.stored) AS y(culture, value) WHERE {meant_and_filled.sql}
+                ORDER BY array_position(%s::text[], y.culture) LIMIT 1) AS x"""  # noqa: S608  constants
+            given, groups = [*meant_and_filled.parameters, [*map(str, order)]], ALWAYS
+        source = f"jsonb_each(v.attributes) AS a(name, stored), LATERAL {source}"
+        found = exists(source, *given, where=all_of([named, groups, probe.json("x.value")]))
         return all_of([probe.within("v.attributes::text"), found])

@@ -228,10 +228,14 @@ def _text(sql: str, test: Test) -> Condition:
     return _text_match(sql, test) if isinstance(test, TextMatch) else _compared(_by_code_point(sql), test, "text")
 
 
-def _moment(sql: str, test: Test) -> Condition:
+def moment_of(sql: str) -> str:
+    """Return an expression for a date-time in wire form that sorts by time, NULL for another text."""
     whole = f"overlay('{MIDNIGHT}' PLACING left({sql}, {len(MIDNIGHT)}) FROM 1)"
-    guarded = f"(CASE WHEN {sql} ~ '^({MOMENT.pattern})$' THEN {whole} END)"
-    return _compared(_by_code_point(guarded), test, "text", lambda value: value.isoformat(timespec="microseconds"))
+    return _by_code_point(f"(CASE WHEN {sql} ~ '^({MOMENT.pattern})$' THEN {whole} END)")
+
+
+def _moment(sql: str, test: Test) -> Condition:
+    return _compared(moment_of(sql), test, "text", lambda value: value.isoformat(timespec="microseconds"))
 
 
 def _by_code_point(sql: str) -> str:

@@ -1,18 +1,21 @@
 """Elements, their versions, references and diagrams."""
 
 from elements.models.appearance import Appearance
+from elements.models.bulk import BulkRefusal, BulkRun
 from elements.models.changes import ElementChange
 from elements.models.diagrams import BpmnSource, Lane, Shape, ShapeFlow
 from elements.models.elements import Element, ElementVersion
+from elements.models.files import VersionFile
 from elements.models.marks import ContentMark
 from elements.models.names import VersionName
 from elements.models.people import User, UserGroup
 from elements.models.permalinks import LinkType, Permalink
 from elements.models.references import Reference
 from elements.models.search import SearchDocument, SearchPosting, SearchWord
+from elements.models.tables import TableMapping
 
 __all__ = [
-    "Appearance", "BpmnSource", "ContentMark", "Element", "ElementChange", "ElementVersion", "Lane", "LinkType",
-    "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "User",
-    "UserGroup", "VersionName",
+    "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
+    "Lane", "LinkType", "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape",
+    "ShapeFlow", "TableMapping", "User", "UserGroup", "VersionFile", "VersionName",
 ]  # fmt: skip

@@ -23,7 +23,10 @@ class Element(TenantModel):
     creation_id = models.UUIDField(help_text="The id of the first copy (D11).")
     type = tenant_link("facets.ElementType", "+")
     parent = tenant_link("elements.Element", "children", null=True)
-    position = models.PositiveIntegerField(default=0, help_text="Position among the children of the parent.")
+    position = models.IntegerField(default=0, help_text="Position among the children of the parent (D480).")
+    rank = models.TextField(
+        default="", db_default="", db_collation="C", help_text="Order among children with the same position (D480)."
+    )
     newest = tenant_link("elements.ElementVersion", "+", null=True)
     published = tenant_link("elements.ElementVersion", "+", null=True)
 
@@ -32,7 +35,7 @@ class Element(TenantModel):
         verbose_name_plural = _("elements")
         indexes = [
             models.Index(fields=["storage_id", "type", "id"], name="element_by_type"),
-            models.Index(fields=["storage_id", "parent", "position", "id"], name="element_by_parent"),
+            models.Index(fields=["storage_id", "parent", "position", "rank", "id"], name="element_by_place"),
             models.Index(fields=["storage_id", "newest"], name="element_by_newest"),
             models.Index(fields=["storage_id", "published"], name="element_by_published"),
             models.Index(fields=["storage_id", "creation_id"], name="element_by_creation"),

@@ -10,7 +10,7 @@ from elements.presentation.labels import Labels, Named
 from elements.reading.assembly.response_addresses import REPORTING
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.selection import Selection
-from elements.reading.rows import IDENTITY, Audience, Identity
+from elements.reading.rows import BY_POSITION, IDENTITY, Audience, Identity
 from facets.configuration import CompiledFacet, CompiledView
 from repository_site.core.database.statements import fetch
 
@@ -36,6 +36,20 @@ class Branch:
     below: Sequence[Branch]
     has_more: bool
     offers: Sequence[AddableType] = ()
+    moves: Mapping[str, object] | None = None
+    """Moves by one step, by direction; None if the element cannot move."""
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStep:
+    """An element in an open tree, with those to which it can move by one step."""
+
+    link: Named
+    parent: Named | None
+    grandparent: Named | None
+    previous: Named | None
+    following: Named | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +90,15 @@ class Tree:
         opened: Sequence[str],
         toggle: Callable[[TreePlace], str],
         offers: Callable[[Named], Sequence[AddableType]] = lambda link: (),
+        moves: Callable[[TreeStep], Mapping[str, object] | None] = lambda at: None,
     ) -> list[Branch]:
         below = _read_below(self.audience, opened, self.types, self.siblings + 1)
         shown = [*roots, *(each for some in below.values() for each in some)]
         parents = _parents_among(self.audience, [each.element for each in shown], self.types)
         growing = _Growing(
-            below, parents, self.labels.read_links(shown), frozenset(opened), self.siblings, toggle, offers
+            below, parents, self.labels.read_links(shown), frozenset(opened), self.siblings, toggle, offers, moves
         )
-        return [growing.branch(root, "", 1) for root in roots]
+        return growing.branches(roots, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +110,34 @@ class _Growing:
     siblings: int
     toggle: Callable[[TreePlace], str]
     offers: Callable[[Named], Sequence[AddableType]]
+    moves: Callable[[TreeStep], Mapping[str, object] | None]
 
-    def branch(self, of: Identity, parent: str, level: int) -> Branch:
-        element = of.element
+    def branches(self, siblings: Sequence[Identity], above: tuple[Named, ...]) -> list[Branch]:
+        """Return the branches of siblings, whose ancestors are `above`, nearest last."""
+        links = [self.links[each.element] for each in siblings]
+        parent, grandparent = (above[-1] if above else None), (above[-2] if len(above) > 1 else None)
+        found = []
+        for number, link in enumerate(links):
+            previous = links[number - 1] if number else None
+            following = links[number + 1] if number + 1 < len(links) else None
+            found.append(self.branch(TreeStep(link, parent, grandparent, previous, following), above))
+        return found
+
+    def branch(self, at: TreeStep, above: tuple[Named, ...]) -> Branch:
+        link, parent = at.link, at.parent.element if at.parent else ""
+        element = link.element
         children = self.below.get(element, ())
-        shown = children[: self.siblings] if level < LEVELS else ()
-        link, is_open = self.links[element], element in self.opened and bool(children)
+        shown = children[: self.siblings] if len(above) + 1 < LEVELS else ()
+        is_open = element in self.opened and bool(children)
         return Branch(
             link,
             self.toggle(TreePlace(element, parent, is_open)) if element in self.parents else "",
             is_open,
-            [self.branch(child, element, level + 1) for child in shown],
+            self.branches(shown, (*above, link)),
             len(children) > len(shown),
             self.offers(link),
+            self.moves(at),
+            parent,
         )
 
 
@@ -117,12 +147,12 @@ def _read_below(
     if not parents:
         return {}
     sql = f"""SELECT c.* FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
-            SELECT e.parent_id::text AS parent, e.position AS place, e.id AS own, {IDENTITY} FROM elements_element e
-            JOIN elements_elementversion v ON v.id = e.{audience.pointer}
-            WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[]) ORDER BY e.position, e.id LIMIT %s) AS c
-        ORDER BY c.parent, c.place, c.own"""  # noqa: S608  constants
+            SELECT e.parent_id::text AS parent, e.position AS place, e.rank, e.id AS own, {IDENTITY}
+            FROM elements_element e JOIN elements_elementversion v ON v.id = e.{audience.pointer}
+            WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[]) ORDER BY {BY_POSITION} LIMIT %s) AS c
+        ORDER BY c.parent, c.place, c.rank, c.own"""  # noqa: S608  constants
     found: dict[str, list[Identity]] = {}
-    for parent, _place, _own, *identity in fetch(sql, [list(parents), list(types), limit]):
+    for parent, _place, _rank, _own, *identity in fetch(sql, [list(parents), list(types), limit]):
         found.setdefault(parent, []).append(Identity(*identity))
     return found
 
@@ -134,5 +164,5 @@ def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[
     # With the order the planner uses the index, however many children it expects.
     sql = f"""SELECT p.id::text FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
             SELECT FROM elements_element e WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[])
-            AND e.{audience.pointer} IS NOT NULL ORDER BY e.position, e.id LIMIT 1) AS one"""  # noqa: S608  constants
+            AND e.{audience.pointer} IS NOT NULL ORDER BY {BY_POSITION} LIMIT 1) AS one"""  # noqa: S608  constants
     return {row[0] for row in fetch(sql, [wanted, list(types)])}

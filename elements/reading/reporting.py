@@ -8,7 +8,7 @@ from dataclasses import replace
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Gathered, Part, Reader, Wire, add_part
 from elements.reading.assembly.links import ReferenceLinks, read_links
-from elements.reading.assembly.projection import ATTRIBUTES, RELATED, VERSIONS, Wanted
+from elements.reading.assembly.projection import RELATED, VERSIONS, Wanted
 from elements.reading.assembly.response_addresses import REPORTING
 from elements.reading.bounds import Slices, TooHeavy, halved, most_rows, most_text
 from elements.reading.rows import Identity, VersionRow
@@ -117,7 +117,7 @@ class ReportAssembler(Assembler):
         shown = self.projection.types[row.type]
         found = self.reader.identity(row)
         attributes = self.reader.writer.attributes(row, shown, has_authors=links.has_authors(row))
-        add_part(found, ATTRIBUTES, attributes)
+        self.add_attributes(found, attributes)
         add_part(
             found,
             RELATED,

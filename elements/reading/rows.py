@@ -266,6 +266,8 @@ def references_of(
 
 
 Children = dict[str, list[Identity]]
+# Order of siblings (D480).
+BY_POSITION = "e.position, e.rank, e.id"
 
 
 def children_of(audience: Audience, parents: Collection[str], types: Collection[str]) -> Question[Children]:
@@ -282,7 +284,7 @@ def children_of(audience: Audience, parents: Collection[str], types: Collection[
     sql = f"""SELECT e.parent_id::text, {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer}
         WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])
-        ORDER BY e.parent_id, e.position, e.id LIMIT {most + 1:d}"""  # noqa: S608  constants
+        ORDER BY e.parent_id, {BY_POSITION} LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(sql, [id_array(parents), id_array(types)], understand)
 
 

@@ -28,12 +28,23 @@ from repository_site.core.wording import similar_hint
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NULL: Schema = {"type": "null"}
-GUID: Schema = {
-    "type": ["string", "null"],
+SIBLING: Schema = {
+    "type": "string",
     "format": "uuid",
     "pattern": r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\s\S])",
 }
+GUID: Schema = SIBLING | {"type": ["string", "null"]}
 TEXT: Schema = {"type": ["string", "null"]}
+POSITION: Schema = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        *(
+            {"type": "object", "required": [name], "properties": {name: SIBLING}, "additionalProperties": False}
+            for name in ("before", "after")
+        ),
+        NULL,
+    ]
+}
 PASSED_OVER: Schema = {"readOnly": True}
 IS_NEW: Schema = {"properties": {"id": NULL, "versionId": NULL}}
 # Python's isprintable, except for code points that Unicode has not assigned.
@@ -124,6 +135,7 @@ class _Maker:
                 "additionalProperties": False,
             },
             "rootPath": {"type": ["array", "null"], "items": self.reference(), "x-parents": list(self.type.parents)},
+            "position": POSITION if self.type.parents and not self.type.lives_in_diagrams else NULL,
             **dict.fromkeys(sorted(SERVER_FIELDS), PASSED_OVER),
         }
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from elements.values.checking import FILE_FIELDS, MAX_INTEGER
+from elements.values.checking import MAX_INTEGER
+from elements.values.files import FILE_FIELDS, STORED
 from facets.blueprint.data_types import DataType
 
 Schema = dict[str, Any]
@@ -35,6 +36,25 @@ RUNS_CODE = f"^{_IGNORED}(?:{'|'.join(map(_spelled, _SCHEMES))}):"
 _TEXT: Schema = {"type": "string", "not": {"pattern": r"\u0000"}}
 _LINE: Schema = {"type": "string", "not": {"pattern": rf"[\u0000{_BREAKS}]"}}
 _ADDRESS: Schema = {"type": "string", "not": {"pattern": RUNS_CODE}}
+_LINK: Schema = {
+    "type": "object",
+    "properties": {name: _ADDRESS if name.lower().endswith("address") else {"type": "string"} for name in FILE_FIELDS},
+    "required": ["address"],
+    "additionalProperties": False,
+}
+_STORED_FILE: Schema = {
+    "type": "object",
+    "description": "A file of the storage: write its `id`, or the whole object that was read.",
+    "properties": {
+        **{name: {"type": "string"} for name in FILE_FIELDS},
+        "address": {"type": "string", "format": "uuid"},
+        "id": {"type": "string", "format": "uuid"},
+        "protocol": {"const": STORED},
+        "size": {"type": "integer", "minimum": 0},
+    },
+    "anyOf": [{"required": ["id"]}, {"required": ["address", "protocol"]}],
+    "additionalProperties": False,
+}
 
 VALUES: dict[DataType, Schema] = {
     DataType.SINGLE_LINE_TEXT: _LINE,
@@ -54,16 +74,6 @@ VALUES: dict[DataType, Schema] = {
         "description": "Local to the time zone of the storage, such as 2026-12-31T13:45:00.",
     },
     DataType.URL: {"type": "string", "allOf": [{"not": _LINE["not"]}, {"not": _ADDRESS["not"]}]},
-    DataType.FILES: {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {
-                name: _ADDRESS if name.lower().endswith("address") else {"type": "string"} for name in FILE_FIELDS
-            },
-            "required": ["address"],
-            "additionalProperties": False,
-        },
-    },
+    DataType.FILES: {"type": "array", "items": {"anyOf": [_LINK, _STORED_FILE]}},
 }
 """Return the schemas by data type, except for the two whose values the attribute defines."""

@@ -16,6 +16,8 @@ from repository_site.core.database.statements import fetch, id_array, text_array
 MOST_READ, MOST_CANDIDATES = 50_000, 10_000
 # Elements by name whose references are followed, references to each, and all of them; also those of old versions.
 MOST_NAMED, MOST_REFERENCES, MOST_LINKED = 200, 2_000, 20_000
+# Versions without some of the words, and the references, shapes and lanes of each in whose names these are looked for.
+MOST_AROUND = 200
 # Weights of a part: the word itself in a name, another form of it in a name, and anywhere else; and of a whole name.
 WORD_IN_NAME, FORM_IN_NAME, IN_TEXT = 8, 5, 1
 WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
@@ -35,22 +37,29 @@ FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
     reached AS MATERIALIZED (SELECT c.version, e.id, e.type_id FROM posted c {element}
         WHERE e.type_id = ANY(%s::uuid[]) LIMIT {candidates}),
     candidates AS MATERIALIZED (SELECT DISTINCT r.version, r.id, r.type_id FROM reached r),
-    seen AS MATERIALIZED (SELECT c.id AS element, c.type_id AS type, c.version, v.state, v.sort_name,
-            {rank} AS rank, ({in_names}) AS is_named
-        FROM candidates c CROSS JOIN LATERAL (SELECT c.type_id) e {document} {version} WHERE {wanted}{excluded}),
-    named AS MATERIALIZED (SELECT s.element FROM seen s WHERE s.is_named
-        ORDER BY s.rank DESC, s.sort_name, s.element LIMIT {named}),
+    tested AS MATERIALIZED (SELECT c.id AS element, c.type_id AS type, c.version, v.state, v.sort_name, t.is_hit,
+            t.is_named, CASE WHEN t.is_hit THEN {rank} ELSE 0 END AS rank,
+            CASE WHEN t.is_named THEN d.names END AS names
+        FROM candidates c CROSS JOIN LATERAL (SELECT c.type_id) e {document}
+        CROSS JOIN LATERAL (SELECT ({wanted}) AS is_hit, ({in_name}) AS is_named OFFSET 0) t {version}
+        WHERE (t.is_hit OR t.is_named){excluded}),
+    seen AS MATERIALIZED (SELECT t.element, t.type, t.version, t.state, t.sort_name, t.rank FROM tested t
+        WHERE t.is_hit),
+    named AS MATERIALIZED (SELECT t.element, t.names FROM tested t WHERE t.is_named
+        ORDER BY t.rank DESC, t.sort_name, t.element LIMIT {named}),
     links AS MATERIALIZED (SELECT 'r' AS kind, n.element, r.version_id AS version FROM named n CROSS JOIN LATERAL (
                 SELECT r.version_id FROM elements_reference r WHERE r.target_id = n.element LIMIT {references}) r
             UNION ALL SELECT 's', n.element, s.version_id FROM named n CROSS JOIN LATERAL (SELECT s.version_id
                 FROM elements_shape s WHERE s.element_id = n.element LIMIT {references}) s
             UNION ALL SELECT 'p', n.element, p.version_id FROM named n CROSS JOIN LATERAL (SELECT p.version_id
                 FROM elements_lane p WHERE p.element_id = n.element LIMIT {references}) p LIMIT {linked}),
-    linked AS MATERIALIZED (SELECT DISTINCT l.version FROM links l),
+    linked AS MATERIALIZED (SELECT l.version, {linked_parts} FROM links l
+        JOIN named n ON n.element = l.element GROUP BY l.version),
     hits AS MATERIALIZED (SELECT s.element, s.type, s.version, s.state, s.sort_name, s.rank FROM seen s
         UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
         FROM linked c {element} {document} {version}
-        WHERE e.type_id = ANY(%s::uuid[]) AND NOT EXISTS (SELECT FROM seen s WHERE s.version = c.version){excluded})
+        WHERE e.type_id = ANY(%s::uuid[]) AND NOT EXISTS (SELECT FROM seen s WHERE s.version = c.version)
+            AND {partly}{excluded}{around})
     SELECT 0, h.type::text, h.state, count(*) FROM hits h GROUP BY h.type, h.state
     UNION ALL SELECT 1, '', '', count(*) FROM hits h WHERE {only}
     UNION ALL SELECT 3, '', '', count(*) FROM posted
@@ -59,6 +68,23 @@ FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
     UNION ALL (SELECT 6, '', '', count(*) FROM links l GROUP BY l.kind, l.element ORDER BY 4 DESC LIMIT 1)
     UNION ALL (SELECT 2, h.version::text, '', row_number() OVER (ORDER BY h.rank DESC, h.sort_name, h.element)
         FROM hits h WHERE {only} ORDER BY h.rank DESC, h.sort_name, h.element LIMIT %s OFFSET %s)"""
+
+
+# Hits with some words in their own text and the others in names around them. `links` finds those that are around a name
+# with the rarest word; these have the rarest word themselves.
+AROUND = """
+        UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
+        FROM (SELECT c.version, c.id, c.type_id FROM candidates c WHERE NOT EXISTS (
+                SELECT FROM seen s WHERE s.version = c.version) LIMIT {most}) o
+            CROSS JOIN LATERAL (SELECT o.version, {parts} FROM (
+                (SELECT r.target_id AS id FROM elements_reference r WHERE r.version_id = o.version LIMIT {most})
+                UNION ALL (SELECT s.element_id FROM elements_shape s WHERE s.version_id = o.version LIMIT {most})
+                UNION ALL (SELECT p.element_id FROM elements_lane p WHERE p.version_id = o.version LIMIT {most})) i
+                CROSS JOIN LATERAL (SELECT e.{pointer} AS version FROM elements_element e
+                    WHERE e.id = i.id AND e.type_id = ANY(%s::uuid[]) LIMIT 1) e
+                CROSS JOIN LATERAL (SELECT d.names FROM elements_searchdocument d WHERE d.id = e.version LIMIT 1) n) c
+            CROSS JOIN LATERAL (SELECT o.id, o.type_id) e {document} {version}
+        WHERE NOT EXISTS (SELECT FROM linked l WHERE l.version = c.version) AND {partly}{excluded}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +135,27 @@ def find(
     complete = [each for part, each in pairs if part.is_phrase or not expanded.of(part).is_cut]
     rarest = min(complete or candidates, key=lambda sizes: sum(sizes.values()))
     tests = _Tests(expanded, searchable)
-    rank, in_names = tests.rank(parts), tests.in_names(parts)
-    wanted, excluded = tests.wanted(parts), tests.excluded()
+    rank, in_name = tests.rank(parts), tests.in_name(parts[candidates.index(rarest)])
+    wanted, partly, excluded = tests.wanted(parts), tests.partly(parts), tests.excluded()
+    in_names = tests.in_names(parts)
     filtered, values = only.condition()
+    types = id_array(searchable.types)
+    around: Sql = ("", [])
+    if len(parts) > 1:
+        sql = AROUND.format(
+            most=MOST_AROUND, parts=in_names[0], pointer=audience.pointer, document=DOCUMENT, version=VERSION,
+            partly=partly[0], excluded=excluded[0],
+        )  # fmt: skip
+        around = sql, [*in_names[1], types, *partly[1], *excluded[1]]
     sql = FIND.format(
         read=MOST_READ, candidates=MOST_CANDIDATES, named=MOST_NAMED, references=MOST_REFERENCES, linked=MOST_LINKED,
         element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT, version=VERSION, rank=rank[0],
-        in_names=in_names[0], wanted=wanted[0], excluded=excluded[0], only=filtered,
+        wanted=wanted[0], in_name=in_name[0], linked_parts=in_names[0], partly=partly[0], excluded=excluded[0],
+        around=around[0], only=filtered,
     )  # fmt: skip
-    types = id_array(searchable.types)
     parameters = [
-        text_array(rarest), text_array(rarest), types, *rank[1], *in_names[1], *wanted[1], *excluded[1],
-        types, *excluded[1], *values, *values, limit, offset,
+        text_array(rarest), text_array(rarest), types, *rank[1], *wanted[1], *in_name[1], *excluded[1], *in_names[1],
+        types, *partly[1], *excluded[1], *around[1], *values, *values, limit, offset,
     ]  # fmt: skip
     counts, numbers, hits = [], dict[int, int](), []
     for kind, name, state, number in fetch(sql, parameters):
@@ -177,9 +212,19 @@ class _Tests:
         found = [self._matches(part) for part in self.expanded.text.parts if part.is_excluded]
         return "".join(f" AND NOT {sql}" for sql, _ in found), [value for _, values in found for value in values]
 
+    def in_name(self, part: SearchPart) -> Sql:
+        return "d.names LIKE ANY(%s::text[])", [text_array(self.expanded.patterns(part))]
+
     def in_names(self, parts: Sequence[SearchPart]) -> Sql:
-        patterns = [text_array(self.expanded.patterns(part)) for part in parts]
-        return " AND ".join("d.names LIKE ANY(%s::text[])" for _ in patterns), patterns
+        """Columns that say of each part whether one of the names has it."""
+        columns = [f"bool_or(n.names LIKE ANY(%s::text[])) AS part{place}" for place in range(len(parts))]
+        return ", ".join(columns), [text_array(self.expanded.patterns(part)) for part in parts]
+
+    def partly(self, parts: Sequence[SearchPart]) -> Sql:
+        """Each part is in the document or in one of the names around it."""
+        found = [self._matches(part) for part in parts]
+        conditions = [f"(coalesce(c.part{place}, FALSE) OR {sql})" for place, (sql, _) in enumerate(found)]
+        return " AND ".join(conditions), [value for _, values in found for value in values]
 
     def rank(self, parts: Sequence[SearchPart]) -> Sql:
         terms, values = [], list[Any]()

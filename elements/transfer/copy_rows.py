@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from elements.bpmn.document.parsing import called_ids, process_ids
 from elements.diagrams.geometry import ShapeBounds, plain_points
-from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow
+from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
 from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
@@ -39,6 +39,7 @@ LANE_COLUMNS = (
     "id", "version_id", "position", "name", "element_id", "parent_id", "is_pool", "bounds", "bpmn_id",
 )  # fmt: skip
 SOURCE_COLUMNS = ("id", "version_id", "document", "processes", "calls")
+FILE_COLUMNS = ("id", "version_id", "attribute", "file_id")
 
 
 @dataclass(slots=True)
@@ -51,9 +52,12 @@ class ImportRows:
     flows: list[str] = field(default_factory=list)
     lanes: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     version_ids: list[str] = field(default_factory=list)
     shape_ids: list[str] = field(default_factory=list)
     lane_ids: list[str] = field(default_factory=list)
+    file_lines: dict[str, int] = field(default_factory=dict)
+    """The first line of each file, which the storage must have."""
     size: int = 0
 
     def is_full(self) -> bool:
@@ -67,6 +71,7 @@ class ImportRows:
         copy_rows(Shape, SHAPE_COLUMNS, self.shapes)
         copy_rows(ShapeFlow, FLOW_COLUMNS, self.flows)
         copy_rows(BpmnSource, SOURCE_COLUMNS, self.sources)
+        copy_rows(VersionFile, FILE_COLUMNS, self.files)
 
 
 class RowMaker:
@@ -77,6 +82,8 @@ class RowMaker:
 
     def add(self, line: TransferLine, rows: ImportRows) -> None:
         version, ids = line.version, self._ids
+        for attribute, file in line.files:
+            rows.files.append(copy_row(next(ids), version, copy_text(attribute), file))
         rows.version_ids.append(version)
         if line.element != version:
             rows.version_ids.append(line.element)

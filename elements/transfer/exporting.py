@@ -40,7 +40,7 @@ REFERENCES_SQL = """
 """
 CHILDREN_SQL = """
     SELECT e.parent_id, e.id, e.type_id FROM elements_element e
-     WHERE e.parent_id = ANY(%s) ORDER BY e.parent_id, e.position, e.id
+     WHERE e.parent_id = ANY(%s) ORDER BY e.parent_id, e.position, e.rank, e.id
 """
 SHAPES_SQL = """
     SELECT s.version_id, s.id, s.element_id, e.type_id, s.bounds::text, s.lane_id, s.container_id, s.host_id, s.bpmn_id

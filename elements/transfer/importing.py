@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from queue import Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
@@ -15,8 +16,9 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow
+from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
+from elements.transfer.file_archives import import_files
 from elements.transfer.file_checks import ImportedElement, Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
@@ -29,7 +31,7 @@ from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
-from storage.models import EventType, Storage
+from storage.models import EventType, Storage, StoredFile
 from storage.quotas import begin_quota
 from storage.tenancy.migration_operations import constraint_name
 from storage.tenancy.scope import tenant_scope
@@ -50,6 +52,7 @@ WITHIN_BATCH = [
     (Shape, "lane_id"),
     (Lane, "version_id"),
     (BpmnSource, "version_id"),
+    (VersionFile, "version_id"),
 ]
 
 
@@ -61,11 +64,16 @@ class ImportResult:
     shapes: int = 0
 
 
-def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> ImportResult:
-    """Import everything or nothing. Raise Invalid with the problems of all lines. `path` - is standard input."""
+def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files: Path | None = None) -> ImportResult:
+    """Import everything or nothing. Raise Invalid with the problems of all lines. `path` - is standard input.
+
+    `files` is the archive of the files that the lines name; the storage may also have them already.
+    """
     with tenant_scope(storage):
         configuration = settled_configuration(storage)
         quota = begin_quota(storage)
+        if files is not None:
+            import_files(storage, files, CALLER, keep=not dry_run)
         survey = Survey(configuration.types)
         result = ImportResult()
         versions_there: list[str] = []
@@ -77,6 +85,7 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
             versions_there += _ids_there(ElementVersion._meta.db_table, rows.version_ids)
             shapes_there += _ids_there(Shape._meta.db_table, rows.shape_ids)
             lanes_there += _ids_there(Lane._meta.db_table, rows.lane_ids)
+            _check_files(survey, rows)
             result.references += len(rows.references)
             if not (dry_run or survey.problems or versions_there or shapes_there or lanes_there):
                 rows.write()
@@ -93,6 +102,9 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False) -> Im
                 quota.check()
             if result.versions >= ANALYSED:
                 transaction.on_commit(_analyse, robust=True)
+        elif files is not None:
+            # The lines could be checked only with the rows of the files.
+            transaction.set_rollback(True)
         return result
 
 
@@ -127,6 +139,8 @@ def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> It
         line = reader.read(raw, lambda text, number=number: survey.report(number, text))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
         if line is not None and survey.add(number, line):
             maker.add(line, rows)
+            for _, file in line.files:
+                rows.file_lines.setdefault(file, number)
             if rows.is_full():
                 yield rows
                 rows = ImportRows()
@@ -182,6 +196,15 @@ def _ids_there(table: str, ids: Sequence[str]) -> list[str]:
         return []
     sql = f"SELECT id::text FROM {table} WHERE id = ANY(%s::uuid[])"  # noqa: S608  a model's table
     return [row[0] for row in fetch(sql, [_array(ids)])]
+
+
+def _check_files(survey: Survey, rows: ImportRows) -> None:
+    there = {*_ids_there(StoredFile._meta.db_table, [*rows.file_lines])}
+    for file, number in rows.file_lines.items():
+        if file not in there:
+            survey.report(
+                number, f"there is no file {file} in this storage; upload it first, or import it with --files"
+            )
 
 
 def _array(ids: Sequence[str]) -> str:

@@ -13,7 +13,9 @@ from django.conf import settings
 from elements.sizes.limits import line_problems
 from elements.transfer.diagram_lines import DiagramReader, Report, TransferDiagram, TransferReference, read_guid, short
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
+from elements.values.files import files_in, imported_files
 from facets.blueprint.cycles import Category
+from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType
 from facets.configuration import Configuration
 from repository_site.core.problems import TooLarge, Unreadable
@@ -29,6 +31,7 @@ KEYS = frozenset(
 STAMPS = frozenset({"createdOn", "changedOn", "relOn", "validFrom", "validUntil"})
 CALLERS = ("createdBy", "changedBy", "relBy")
 DERIVED = frozenset({"state1", "isReleased", "gotoUrl", "authorNote", "stereotype"})
+FILES = DataType.FILES
 INVARIANT = str(INVARIANT_CULTURE)
 VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 # Many lines refer to the same elements (users, tags, systems) and times. So many of them are cached as valid.
@@ -49,6 +52,8 @@ class TransferLine:
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     stamps: dict[str, str] = field(default_factory=dict)
     """Times in UTC."""
+    files: set[tuple[str, str]] = field(default_factory=set)
+    """Attributes and ids of files of the storage."""
     related: dict[str, list[TransferReference]] = field(default_factory=dict)
     children: list[TransferReference] = field(default_factory=list)
     diagram: TransferDiagram = field(default_factory=TransferDiagram)
@@ -171,9 +176,15 @@ class LineReader:
                         report(f"{name}[{culture[:20]}]: this culture is not allowed here; use {allowed}")
                     elif problem := check(attribute, value):
                         report(f"{name}[{culture}]: {problem}")
-                line.attributes[name] = values
+                line.attributes[name] = self._files(name, values, line) if attribute.data_type is FILES else values
         if line.type.is_versioned and line.major is None:
             report('version: a versioned element needs a version, such as {"127": "1.0"}')
+
+    def _files(self, name: str, values: dict[str, Any], line: TransferLine) -> dict[str, Any]:
+        """Return the values of an attribute with files in their stored form, and note the files of the storage."""
+        stored = {culture: imported_files(value) for culture, value in values.items()}
+        line.files.update((name, each["address"]) for each in files_in(stored))
+        return stored
 
     def _stamp(self, name: str, values: dict[str, Any], line: TransferLine, report: Report) -> None:
         if len(values) != 1 or INVARIANT not in values:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from elements.values.files import FILE_FIELDS, is_stored_file, stored_file_problem
 from elements.values.html import html_problem, runs_code
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute
@@ -23,7 +24,6 @@ LINE_BREAK = re.compile(r"[\r\n\x0b\x0c\x85\u2028\u2029]")
 MAX_INTEGER = 2**63 - 1
 # Keys of a selection that a message names. A request can be wrong about many values.
 NAMED_KEYS = 100
-FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
 RUNS_CODE = gettext_noop("must not be an address that runs code")
 
 Check = Callable[[Attribute, Any], str | None]
@@ -145,6 +145,10 @@ def _files(attribute: Attribute, value: Any) -> str | None:
     if not isinstance(value, list):
         return _("must be a list of files")
     for item in value:
+        if is_stored_file(item):
+            if problem := stored_file_problem(item):
+                return problem
+            continue
         if not isinstance(item, dict) or set(item) - set(FILE_FIELDS):
             return _("must contain objects with %(names)s") % {"names": ", ".join(FILE_FIELDS)}
         if not all(isinstance(text, str) for text in item.values()) or "address" not in item:

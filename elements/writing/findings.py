@@ -68,3 +68,16 @@ class Findings:
         texts = list(dict.fromkeys(found))
         many = _("The request has %(count)d problems; nothing was changed.") % {"count": len(texts)}
         raise min(kinds, key=KINDS.index)(texts[0] if len(texts) == 1 else many, texts)
+
+
+class FindingsByElement(Findings):
+    """Problems of many elements that are changed independently. Each place begins with the id of its element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_element: dict[str, list[str]] = {}
+
+    def add(self, kind: type[Problem], place: str, text: str) -> None:
+        super().add(kind, place, text)
+        element, _colon, rest = place.partition(":")
+        self.by_element.setdefault(element, []).append(f"{rest.strip()}: {text}." if rest else f"{text}.")

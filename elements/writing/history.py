@@ -20,7 +20,8 @@ from storage.models import EventType
 
 Action = ElementChange.Action
 # Parts of an entry with names of their own.
-PARTS = {"attributes", "related", "parent"}
+PLACE = {"parent", "position"}
+PARTS = {"attributes", "related", *PLACE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def events_of(entry: HistoryEntry) -> Iterator[ElementEvent]:
             if moved := "parent" in after:
                 places = {"from": entry.before["parent"], "to": after["parent"]}
                 yield ElementEvent(EventType.ELEMENT_MOVED, element, version, places)
-            if not moved or len(after) > 1:
+            if not moved or after.keys() - PLACE:
                 yield ElementEvent(EventType.ELEMENT_CHANGED, element, version, _changed_names(after))
         case Action.DRAWN:
             yield ElementEvent(EventType.DIAGRAM_CHANGED, element, version, {})

@@ -21,6 +21,7 @@ SERVER_FIELDS = frozenset(
     {"creationId", "displayNames", "expandUri", "children", "content", "versions", "properties", "setReadOnly"}
 )
 FIELDS = frozenset({"id", "versionId", *TEXTS, "attributes", "related", "rootPath"}) | SERVER_FIELDS
+POSITION = "position"
 # Fields that an element does not have although clients expect them, with the field to use instead.
 _PARENT = 'rootPath, such as "rootPath": [{"id": "…"}]'
 INSTEAD = {
@@ -74,13 +75,24 @@ class ReferenceInput(IdentifiedInput):
         return self.id, self.version, self.type, self.stereotype, self.attributes, related
 
 
+@dataclass(frozen=True, slots=True)
+class PositionInput:
+    """A place among the children of a parent: a number from 0 on, or the sibling before or after it (D480)."""
+
+    number: int | None = None
+    before: str | None = None
+    after: str | None = None
+
+
 @dataclass(slots=True)
 class ElementInput(IdentifiedInput):
-    """One element to update or create. `root_path` is None when the request is silent about the place in the tree."""
+    """One element to update or create. `root_path` is None when the request is silent about the place in the tree, and
+    `position` when it is silent about the order of siblings."""
 
     state: str | None = None
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     root_path: list[ReferenceInput] | None = None
+    position: PositionInput | None = None
 
 
 class InputReader:
@@ -115,13 +127,26 @@ class InputReader:
         self.identity(document, found, place)
         if found.version or found.id:
             place = found.place = f"{place} {found.version or found.id}"
-        self.refuse_unknown(document, place)
+        self.refuse_unknown(document, place, FIELDS | {POSITION})
         found.state = self.text(document, "state", place)
         found.attributes = self.attributes(document.get("attributes"), place)
         found.related = self.related(document.get("related"), place)
         if document.get("rootPath") is not None:
             found.root_path = list(self.references(document["rootPath"], f"{place}: rootPath"))
+        found.position = self.position(document.get(POSITION), f"{place}: {POSITION}")
         return found
+
+    def position(self, document: Any, place: str) -> PositionInput | None:
+        """Read the place among siblings: a number, or one sibling."""
+        if document is None:
+            return None
+        if isinstance(document, int) and not isinstance(document, bool) and document >= 0:
+            return PositionInput(document)
+        if isinstance(document, dict) and len(document) == 1 and (key := next(iter(document))) in ("before", "after"):
+            sibling = self.guid(document, key, place)
+            return PositionInput(before=sibling if key == "before" else None, after=sibling if key == "after" else None)
+        self.wrong(place, 'expected a number from 0 on, {"before": "…"} or {"after": "…"} with the id of a sibling')
+        return None
 
     def identity(self, document: dict[str, Any], found: IdentifiedInput, place: str) -> None:
         found.id = self.guid(document, "id", place)
@@ -217,9 +242,9 @@ class InputReader:
         self.wrong(f"{place}: {name}", "expected text")
         return None
 
-    def refuse_unknown(self, document: dict[str, Any], place: str) -> None:
-        for key in document.keys() - FIELDS:
-            hint = f"; use {INSTEAD[key]}" if key in INSTEAD else self.findings.hint(key, FIELDS - SERVER_FIELDS)
+    def refuse_unknown(self, document: dict[str, Any], place: str, known: frozenset[str] = FIELDS) -> None:
+        for key in document.keys() - known:
+            hint = f"; use {INSTEAD[key]}" if key in INSTEAD else self.findings.hint(key, known - SERVER_FIELDS)
             self.wrong(place, f"an element has no field {printable(key, 40)!r}{hint}")
 
     def wrong(self, place: str, text: str) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from elements.naming import sort_name
 from elements.sizes.limits import CHILDREN
 from elements.writing import statements
+from elements.writing.attachments import attach_files, write_attached
 from elements.writing.deciding.making import first_state
+from elements.writing.deciding.sibling_order import ChildOrder
 from elements.writing.findings import Findings, invalid
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.planned_changes import PlannedChange
@@ -17,28 +19,32 @@ from elements.writing.statements import Siblings
 from elements.writing.writers import Writer
 from repository_site.core.rest.rendering import to_json
 
+# Parent, position and rank.
+Place = tuple[str | None, int, str]
+
 
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     siblings = check_children(changes)
-    positions = {parent: each.next_position for parent, each in siblings.items()}
+    places = _places(writer, changes, siblings)
+    attached = attach_files(writer, changes)
     new = [each for each in changes if each.is_new]
-    statements.insert_elements([_element_row(writer, each, positions) for each in new])
+    statements.insert_elements([_element_row(writer, each, places.pop(each.element)) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
     old = [each for each in changes if not each.is_new]
     update = statements.update_of_versions([(each.version, *_content(writer, each)) for each in old])
-    statements.move_elements(
-        [(each.element, each.parent, _next_position(positions, each.parent)) for each in old if each.is_moved]
-    )
+    statements.move_elements([(element, *place) for element, place in places.items()])
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
+    write_attached(attached)
     record(writer.author, [_entry(each) for each in changes], update)
 
 
 def check_children(changes: Sequence[PlannedChange]) -> Mapping[str, Siblings]:
     """Return the children of the new parents, and refuse too many. Their number is certain only under the lock that
     gives them their positions."""
-    siblings = statements.read_siblings(sorted({each.parent for each in changes if each.is_moved and each.parent}))
+    parents = {each.parent for each in changes if each.parent and (each.is_moved or each.position)}
+    siblings = statements.read_siblings(sorted(parents))
     findings = Findings()
     added = Counter(each.parent or "" for each in changes if each.is_moved)
     for change in changes:
@@ -51,17 +57,55 @@ def check_children(changes: Sequence[PlannedChange]) -> Mapping[str, Siblings]:
     return siblings
 
 
+def _places(writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]) -> dict[str, Place]:
+    """Return the places of elements that are new or move, and of siblings that are numbered again, by element."""
+    positions = {parent: each.next_position for parent, each in siblings.items()}
+    arranged = _arrange(writer, changes, siblings)
+    places: dict[str, Place] = {}
+    for change in changes:
+        if (change.is_new or change.is_moved) and (change.parent or "") not in arranged:
+            places[change.element] = change.parent, _next_position(positions, change.parent), ""
+    for parent, order in arranged.items():
+        places |= {element: (parent, each.position, each.rank) for element, each in order.keys().items()}
+    return places
+
+
+def _arrange(
+    writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]
+) -> dict[str, ChildOrder]:
+    """Return the orders of children, by the parents below which the request wants positions (D480)."""
+    wanted = {each.parent for each in changes if each.parent and each.position}
+    if not wanted:
+        return {}
+    former = {each.row.parent for each in changes if each.position and each.row and each.row.parent}
+    stored = statements.read_order([*(wanted | former)], writer.configuration.living_in_diagrams)
+    orders = {parent: ChildOrder(stored[parent], siblings[parent].next_position) for parent in wanted}
+    findings = Findings()
+    for change in changes:
+        if change.is_moved and change.row and change.row.parent in orders:
+            orders[change.row.parent].remove(change.element)
+    for change in changes:
+        if change.parent in orders and (change.is_moved or change.position):
+            findings.attempt(orders[change.parent].place, change)
+    findings.raise_any()
+    before = {each.element: number for order in stored.values() for number, each in enumerate(order)}
+    after = {element: number for order in orders.values() for number, element in enumerate(order.order)}
+    for change in changes:
+        if change.position and (change.is_moved or before.get(change.element) != after[change.element]):
+            change.note_position(before.get(change.element), after[change.element])
+    return orders
+
+
 def _entry(change: PlannedChange) -> HistoryEntry:
     action = Action.CREATED if change.is_new else Action.UPDATED
     return HistoryEntry(change.element, change.version, action, change.before, change.after)
 
 
 def _element_row(
-    writer: Writer, change: PlannedChange, positions: dict[str, int]
-) -> tuple[str, str, str, str | None, int, str, str | None]:
+    writer: Writer, change: PlannedChange, place: Place
+) -> tuple[str, str, str, str | None, int, str, str, str | None]:
     type_id = str(writer.configuration.type_ids[change.type.key])
     published = None if change.type.is_versioned or change.is_hidden else change.version
-    place = change.parent, _next_position(positions, change.parent)
     return change.element, change.element, type_id, *place, change.version, published
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from elements.reading.rows import VersionRow
+from elements.writing.inputs import PositionInput
 from facets.blueprint.definitions import ElementType
 
 Attributes = dict[str, dict[str, Any]]
@@ -33,6 +34,9 @@ class PlannedChange:
     growth: int = 0
     """Bytes by which the attributes grow, as JSON."""
     is_moved: bool = False
+    """Whether the parent changes."""
+    position: PositionInput | None = None
+    """The wanted place among siblings; None puts an element that moves after them."""
     is_hidden: bool = False
     """The element lives in the diagram of a version that is not published."""
     changed: set[str] = field(default_factory=set)
@@ -55,3 +59,9 @@ class PlannedChange:
     def move(self, parent: str | None) -> None:
         self.note("parent", None, self.parent, parent)
         self.parent, self.is_moved = parent, True
+
+    def note_position(self, old: int | None, new: int) -> None:
+        """Note a place among siblings. The history has the parent as well, because the number is below it."""
+        if not self.is_moved:
+            self.note("parent", None, self.parent, self.parent)
+        self.note("position", None, old, new)

@@ -12,6 +12,7 @@ from django.db.models import ManyToOneRel
 
 from elements.models import ElementVersion
 from elements.reading.rows import VersionRow
+from elements.writing.deciding.sibling_order import Sibling
 from repository_site.core.database.prepared import Statement
 from repository_site.core.database.statements import as_arrays, engine, fetch, look_up
 
@@ -26,13 +27,14 @@ def execute_together(statements: Sequence[Statement]) -> None:
     engine().look_up_all(statements)
 
 
-def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str | None]]) -> None:
-    """Insert rows of id, creation id, type, parent, position, newest and published version."""
+def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str, str | None]]) -> None:
+    """Insert rows of id, creation id, type, parent, position, rank, newest and published version."""
     if rows:
-        sql = """INSERT INTO elements_element (id, creation_id, type_id, parent_id, position, newest_id, published_id)
-            SELECT n.id, n.creation, n.type, n.parent, n.position, n.newest, n.published FROM unnest(
-                %s::uuid[], %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::uuid[], %s::uuid[])
-                AS n (id, creation, type, parent, position, newest, published)"""
+        sql = """INSERT INTO elements_element
+                (id, creation_id, type_id, parent_id, position, rank, newest_id, published_id)
+            SELECT n.id, n.creation, n.type, n.parent, n.position, n.rank, n.newest, n.published FROM unnest(
+                %s::uuid[], %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::text[], %s::uuid[], %s::uuid[])
+                AS n (id, creation, type, parent, position, rank, newest, published)"""
         execute(sql, as_arrays(rows))
 
 
@@ -119,11 +121,12 @@ def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> No
         execute(sql, as_arrays(rows))
 
 
-def move_elements(rows: Sequence[tuple[str, str | None, int]]) -> None:
-    """Move elements by rows of element, parent and position."""
+def move_elements(rows: Sequence[tuple[str, str | None, int, str]]) -> None:
+    """Move elements by rows of element, parent, position and rank."""
     if rows:
-        sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position
-            FROM unnest(%s::uuid[], %s::uuid[], %s::int[]) AS n (id, parent, position) WHERE e.id = n.id"""
+        sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position, rank = n.rank
+            FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::text[]) AS n (id, parent, position, rank)
+            WHERE e.id = n.id"""
         execute(sql, as_arrays(rows))
 
 
@@ -152,10 +155,22 @@ def read_siblings(parents: Sequence[str]) -> dict[str, Siblings]:
     return {parent: found.get(parent, Siblings(0, 0)) for parent in parents}
 
 
+def read_order(parents: Sequence[str], without: Sequence[str]) -> dict[str, list[Sibling]]:
+    """Return the children of each parent in their order, except those of the types `without`."""
+    sql = """SELECT e.parent_id::text, e.id::text, e.position, e.rank FROM elements_element e
+        WHERE e.parent_id = ANY(%s::uuid[]) AND e.type_id <> ALL(%s::uuid[])
+        ORDER BY e.parent_id, e.position, e.rank, e.id"""
+    found: dict[str, list[Sibling]] = {parent: [] for parent in parents}
+    for parent, *sibling in fetch(sql, [list(parents), list(without)]):
+        found[parent].append(Sibling(*sibling))
+    return found
+
+
 def delete_elements(elements: Sequence[str]) -> None:
     """Delete elements with their versions and references. The transaction checks foreign keys when it ends."""
     versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
-    execute(f"DELETE FROM elements_reference WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
+    for table in ("elements_reference", "elements_versionfile"):
+        execute(f"DELETE FROM {table} WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])", [list(elements)])
     execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
 
@@ -176,6 +191,7 @@ def _links_to_versions() -> list[tuple[str, str]]:
 
 
 def delete_version(element: str, version: str, newest: str) -> None:
-    execute("DELETE FROM elements_reference WHERE version_id = %s::uuid", [version])
+    for table in ("elements_reference", "elements_versionfile"):
+        execute(f"DELETE FROM {table} WHERE version_id = %s::uuid", [version])  # noqa: S608  constants
     execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
     execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from elements.reading.rows import VersionRow
-from elements.writing.deciding.updates import decide_update
-from elements.writing.findings import Findings
+from elements.writing.deciding.updates import UpdatePlan, decide_update
+from elements.writing.findings import Findings, FindingsByElement
 from elements.writing.inputs import ElementInput
-from elements.writing.persisting import write_changes
+from elements.writing.persisting import check_children, write_changes
 from elements.writing.stored import CurrentState, ReferenceTarget, Stored, lock_ancestry, lock_elements, lock_targets
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
+from repository_site.core.problems import Invalid
 
 # Called with the stored versions that a request names, once they are locked; None for each new or unknown one. It may
 # raise a problem to refuse the change.
@@ -22,12 +24,66 @@ def update_elements(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
 ) -> list[str]:
     """Write elements and return the ids of their versions, in the order of the request."""
+    plan = plan_update(writer, view, given, findings, on_locked)
+    write_changes(writer, plan.changes)
+    return list(plan.versions)
+
+
+def plan_update(
+    writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
+) -> UpdatePlan:
+    """Return the plan of an update, or raise its problems. The elements stay locked until the transaction ends."""
     findings.raise_any()
     current = _load(writer, given, on_locked)
     plan = decide_update(writer, view, given, current, findings)
     findings.raise_any()
-    write_changes(writer, plan.changes)
-    return list(plan.versions)
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateOutcome:
+    """Elements of a bulk change: those that were written, and the reasons of those that were refused."""
+
+    changed: Sequence[str]
+    refused: Mapping[str, Sequence[str]]
+
+
+# Returns the change of one element, given its locked version and its references.
+Describe = Callable[[VersionRow, Mapping[str, Sequence[str]]], ElementInput]
+
+
+def update_each(
+    writer: Writer,
+    view: CompiledView,
+    elements: Sequence[str],
+    describe: Describe,
+    versions: Sequence[str] = (),
+    *,
+    in_any_state: bool = False,
+) -> UpdateOutcome:
+    """Write a change to the newest version of each element, and to further `versions` of these, if rights and values
+    allow it; others stay as they are (D471).
+
+    The place of each input is the id of its element. Elements that the change leaves as they are get no history.
+    """
+    stored = lock_elements(elements, versions, living_in_diagrams=writer.configuration.living_in_diagrams)
+    found = [(each, stored.version_of(each, None)) for each in elements]
+    found += [(row.element, row) for each in versions if (row := stored.versions.get(each))]
+    given = [
+        ElementInput(id, id) if row is None else describe(row, stored.references.get(row.version, {}))
+        for id, row in found
+    ]
+    findings = FindingsByElement()
+    plan = decide_update(writer, view, given, _around(stored, given), findings, in_any_state=in_any_state)
+    wanted = [each for each in plan.changes if each.changed and each.element not in findings.by_element]
+    try:
+        check_children(wanted)
+    except Invalid as problem:
+        moved = {each.element for each in wanted if each.is_moved}
+        findings.by_element.update((each, list(problem.details)) for each in moved)
+        wanted = [each for each in wanted if each.element not in moved]
+    write_changes(writer, wanted)
+    return UpdateOutcome([each.element for each in wanted], findings.by_element)
 
 
 def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) -> CurrentState:
@@ -38,6 +94,10 @@ def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) ->
         living_in_diagrams=writer.configuration.living_in_diagrams,
     )
     on_locked([stored.version_of(each.id, each.version) for each in given])
+    return _around(stored, given)
+
+
+def _around(stored: Stored, given: Sequence[ElementInput]) -> CurrentState:
     targets = lock_targets(*_named(given))
     return CurrentState(stored, targets, lock_ancestry(*_moving(given, stored, targets)))
 

@@ -40,6 +40,7 @@ from release.models import LifecycleEntry, Task
 from release.steps.effects import read_published
 from release.steps.locking import LifecycleVersion, OnLocked
 from release.steps.log import MAX_COMMENT, number_of
+from release.tasks.titles import task_title
 from repository_site.core.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
@@ -225,7 +226,7 @@ def transition_view(request: HttpRequest, element: str) -> HttpResponseBase:
 
 
 def _done_text(page: ElementPage, transition: Transition) -> str:
-    words = {"transition": page.labels.transition(transition), "task": transition.task, "state": ""}
+    words = {"transition": page.labels.transition(transition), "task": task_title(transition.task), "state": ""}
     if transition.task:
         return _("%(transition)s: task “%(task)s” created. The state changes when the task is accepted.") % words
     words["state"] = page.state.text if page.state else page.row.state

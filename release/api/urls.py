@@ -3,6 +3,7 @@
 from django.urls import path
 
 from elements.api.urls import ELEMENT
+from release.api.hand_over_viewset import HandOverViewSet
 from release.api.release_viewset import ReleaseViewSet
 from release.api.task_viewset import TaskViewSet
 from storage.api.viewset import reads
@@ -12,6 +13,8 @@ TASKS = f"{API}/rest/tasks"
 TASK = f"{TASKS}/<str:taskId>"
 
 urlpatterns = [
+    path(f"{API}/rest/handover", HandOverViewSet.as_view({"post": "create"})),
+    path(f"{API}/rest/handover/<str:bulkId>", HandOverViewSet.as_view(reads("retrieve"))),
     path(f"{ELEMENT}/lifecycle", ReleaseViewSet.as_view(reads("list_lifecycle"))),
     path(TASKS, TaskViewSet.as_view(reads("list"))),
     path(f"{TASKS}/summary", TaskViewSet.as_view(reads("summarise_tasks"))),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from elements.reading.rows import VersionRow
+from elements.writing.stored import lock_elements
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Transition
-from facets.configuration import CompiledCycle
 from release.models import Task
-from release.steps.effects import LifecycleChange, take_transition
+from release.steps.effects import LifecycleChange, take_transitions
 from release.steps.locking import LifecycleVersion, OnLocked, lock_version
 from release.steps.permissions import may_apply, require_transition
 from release.steps.validation import check
-from release.tasks.decisions import request_consent
-from repository_site.core.problems import Conflict, Invalid, NotFound, placed
+from release.tasks.decisions import request_consents
+from repository_site.core.problems import Conflict, Invalid, NotFound, Problem, placed
 from repository_site.core.wording import listed
 
 
@@ -64,6 +66,50 @@ def apply_transition(
     Conflict for one that is not offered now. Of concurrent callers one succeeds.
     """
     current = lock_version(writer, found, named=named, on_locked=on_locked)
+    _take(writer, [_decide(writer, current, request, lambda: _has_open_task(current))], request)
+    return current.row.version
+
+
+def apply_transitions(
+    writer: Writer, elements: Collection[str], request: TransitionRequest
+) -> Mapping[str, Sequence[str]]:
+    """Apply a transition to the newest version of each element that allows it; return the reasons of the others.
+
+    The number of statements does not depend on the number of elements.
+    """
+    stored = lock_elements(elements, ())
+    rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
+    tasks = Task.objects.filter(version_id__in=[UUID(row.version) for row in rows], state=Task.State.OPEN)
+    waiting = {str(each) for each in tasks.values_list("version_id", flat=True)}
+    decided, refused = [], {}
+    for row in rows:
+        references = stored.references.get(row.version, {})
+        current = LifecycleVersion(writer.configuration, writer.caller, row, references)
+        try:
+            decided.append(_decide(writer, current, request, partial(waiting.__contains__, row.version)))
+        except Problem as problem:
+            refused[row.element] = problem.details
+    _take(writer, decided, request)
+    return refused
+
+
+# A version with the transition that it takes and the warnings that are ignored.
+Decided = tuple[LifecycleVersion, Transition, Sequence[str]]
+
+
+def _take(writer: Writer, decided: Sequence[Decided], request: TransitionRequest) -> None:
+    change = LifecycleChange(writer.configuration, writer.zone, writer.author)
+    asked = [each for each in decided if each[1].task]
+    if asked:
+        request_consents(change, asked, request.comment, request.valid_until)
+    taken = [(current.row, transition, ignored) for current, transition, ignored in decided if not transition.task]
+    if taken:
+        take_transitions(change, taken, request.comment)
+
+
+def _decide(
+    writer: Writer, current: LifecycleVersion, request: TransitionRequest, has_open_task: Callable[[], bool]
+) -> Decided:
     cycle = current.cycle
     if cycle is None:
         raise NotFound(
@@ -71,21 +117,16 @@ def apply_transition(
         )
     transition = cycle.transition(request.transition)
     require_transition(current, cycle, transition)
-    _require_offered(current, cycle, transition)
+    _require_offered(current, transition, has_open_task)
     if request.valid_until is not None and not transition.ends_version:
         text = _("only a transition that ends a version accepts this, not %(key)s.")
         raise Invalid(placed("validUntil", text % {"key": transition.key}))
     now = writer.author.now
     ignored = check(current, transition, now, ignore_warnings=request.ignore_warnings, languages=request.languages)
-    change = LifecycleChange(writer.configuration, writer.zone, writer.author)
-    if transition.task:
-        request_consent(change, current, transition, request.comment, request.valid_until, ignored)
-    else:
-        take_transition(change, current.row, transition, request.comment, ignored)
-    return current.row.version
+    return current, transition, ignored
 
 
-def _require_offered(current: LifecycleVersion, cycle: CompiledCycle, transition: Transition) -> None:
+def _require_offered(current: LifecycleVersion, transition: Transition, has_open_task: Callable[[], bool]) -> None:
     if transition.source != current.row.state:
         offered = [each.key for each in offered_transitions(current)]
         words = {"label": current.label, "state": current.row.state, "key": transition.key}
@@ -94,6 +135,6 @@ def _require_offered(current: LifecycleVersion, cycle: CompiledCycle, transition
             raise Conflict(text % words)
         text = _("%(key)s is not available for %(label)s in the state %(state)s. Available transitions: %(offered)s.")
         raise Conflict(text % {**words, "offered": listed(offered, _("and"))})
-    if transition.task and _has_open_task(current):
+    if transition.task and has_open_task():
         text = _("%(label)s has an open task %(task)s; decide or withdraw it first.")
         raise Conflict(text % {"task": transition.task, "label": current.label})

@@ -15,6 +15,7 @@ from elements.reading.bounds import most_written_rows
 from elements.reading.diagrams.drawings import DrawnShape, StoredDiagram, read_diagram
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
 from elements.writing import statements
+from elements.writing.attachments import copy_files
 from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.diagrams import diagram_statements
 from elements.writing.history import Action, HistoryEntry, record
@@ -100,6 +101,7 @@ class _VersionCopy:
         )
         living, copies = self._write_versions(after, diagram.shapes)
         statements.point_elements([(row.element, self.version, row.published)])
+        copy_files({row.version: self.version, **copies}, NOT_COPIED)
         self._write_references(living, copies)
         self._write_diagram(diagram, copies)
         log_steps(author, [StepTaken(Step.VERSION, row, after)])
@@ -128,7 +130,7 @@ class _VersionCopy:
         first = statements.read_siblings([parent])[parent].next_position if living else 0
         statements.insert_elements(
             [
-                (copies[each.element], each.creation, each.type, parent, first + place, copies[each.element], None)
+                (copies[each.element], each.creation, each.type, parent, first + place, "", copies[each.element], None)
                 for place, each in enumerate(living)
             ]
         )

@@ -21,6 +21,7 @@ from facets.configuration import configuration_of
 from release.messages.mail_links import TASK_PAGE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
+from release.tasks.titles import task_title
 from storage.models import Message, MessageKind, Storage
 
 LONGEST_TITLE = 200
@@ -74,11 +75,11 @@ class MessageTexts:
         return MessageText(" ".join(title.split())[:LONGEST_TITLE], tuple(filter(None, lines)), path)
 
     def _task(self, message: Message, data: dict[str, Any]) -> tuple[str, list[str], str]:
-        title = _("Please decide: %(type)s, %(name)s") % {"type": data["type"], "name": self._name(message)}
+        title = _("Please decide: %(type)s, %(name)s") % {"type": task_title(data["type"]), "name": self._name(message)}
         return title, self._request(data), TASK_PAGE.format(data["task"])
 
     def _reminder(self, message: Message, data: dict[str, Any]) -> tuple[str, list[str], str]:
-        title = _("Reminder: %(type)s, %(name)s") % {"type": data["type"], "name": self._name(message)}
+        title = _("Reminder: %(type)s, %(name)s") % {"type": task_title(data["type"]), "name": self._name(message)}
         return title, self._request(data), TASK_PAGE.format(data["task"])
 
     def _request(self, data: dict[str, Any]) -> list[str]:
@@ -90,7 +91,7 @@ class MessageTexts:
             Task.State.ACCEPTED.value: _("Accepted: %(type)s, %(name)s"),
             Task.State.REJECTED.value: _("Rejected: %(type)s, %(name)s"),
         }
-        words = {"type": data["type"], "name": self._name(message)}
+        words = {"type": task_title(data["type"]), "name": self._name(message)}
         title = decisions.get(data["decision"], _("Closed without a decision: %(type)s, %(name)s")) % words
         lines = [_("By %(name)s.") % {"name": self._person(data)}, self._comment(data)]
         return title, lines, TASK_PAGE.format(data["task"])

@@ -22,7 +22,7 @@ from facets.blueprint.cycles import Category, Transition
 from facets.configuration import CompiledCycle, Configuration
 from release.models import Task
 from release.steps.days import start_of_day
-from release.steps.locking import read_numbers
+from release.steps.locking import read_majors
 from release.steps.log import Step, StepTaken, log_steps, record_steps
 from release.steps.opening import open_tasks_of
 from release.steps.step_events import decision_event
@@ -44,9 +44,8 @@ def with_state(cycle: CompiledCycle, row: VersionRow, state: str) -> VersionRow:
     return row._replace(state=state, category=cycle.categories[state].value)
 
 
-def as_published(change: LifecycleChange, row: VersionRow, state: str) -> VersionRow:
+def as_published(change: LifecycleChange, row: VersionRow, state: str, major: int) -> VersionRow:
     author = change.author
-    major = max(each.major for each in read_numbers(row.element)) + 1
     return with_state(change.cycle_of(row), row, state)._replace(
         major=major,
         minor=0,
@@ -83,20 +82,35 @@ def take_transition(
 
     `task` is the accepted task, and `assignee` the approver on whose behalf it was accepted.
     """
-    cycle = change.cycle_of(row)
-    earlier = None
-    if cycle.enters_published(transition):
-        after = as_published(change, row, transition.target)
-        earlier = read_published(row)
-    elif cycle.categories[transition.target] is Category.RETIRED:
-        after = as_retired(change, row, transition.target)
-    else:
-        after = with_state(cycle, row, transition.target)
-    steps = [
-        StepTaken(Step.TRANSITION, row, after, transition.key, comment, ignored, task.id if task else None, assignee)
-    ]
-    if earlier is not None:
-        steps.append(StepTaken(Step.SUCCESSION, earlier, as_retired(change, earlier)))
+    take_transitions(change, [(row, transition, ignored)], comment, task, assignee)
+
+
+def take_transitions(
+    change: LifecycleChange,
+    taken: Sequence[tuple[VersionRow, Transition, Sequence[str]]],
+    comment: str,
+    task: Task | None = None,
+    assignee: UUID | None = None,
+) -> None:
+    """Do the same for versions of different elements, each with its ignored warnings, in a number of statements that
+    does not depend on their number."""
+    published = [row for row, transition, _ in taken if change.cycle_of(row).enters_published(transition)]
+    majors = read_majors([row.element for row in published])
+    earlier = read_versions([row.published for row in published if row.published not in (None, row.version)])
+    steps: list[StepTaken] = []
+    for row, transition, ignored in taken:
+        cycle = change.cycle_of(row)
+        if row.element in majors:
+            after = as_published(change, row, transition.target, majors[row.element] + 1)
+        elif cycle.categories[transition.target] is Category.RETIRED:
+            after = as_retired(change, row, transition.target)
+        else:
+            after = with_state(cycle, row, transition.target)
+        named = task.id if task else None
+        steps.append(StepTaken(Step.TRANSITION, row, after, transition.key, comment, ignored, named, assignee))
+        if row.element in majors and row.published in earlier:
+            before = earlier[row.published]
+            steps.append(StepTaken(Step.SUCCESSION, before, as_retired(change, before)))
     write_steps(change, steps)
 
 

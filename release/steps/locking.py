@@ -87,3 +87,10 @@ def read_numbers(element: str) -> list[VersionNumber]:
     sql = """SELECT v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
         WHERE v.element_id = %s::uuid ORDER BY v.major, v.minor"""
     return [VersionNumber(*row) for row in fetch(sql, [element])]
+
+
+def read_majors(elements: Sequence[str]) -> dict[str, int]:
+    """Return the highest major number of each element."""
+    sql = """SELECT v.element_id::text, max(v.major) FROM elements_elementversion v
+        WHERE v.element_id = ANY(%s::uuid[]) GROUP BY v.element_id"""
+    return dict(fetch(sql, [list(elements)])) if elements else {}

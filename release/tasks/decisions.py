@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
@@ -34,27 +35,29 @@ ALREADY = {
 }
 
 
-def request_consent(
+def request_consents(
     change: LifecycleChange,
-    current: LifecycleVersion,
-    transition: Transition,
+    asked: Sequence[tuple[LifecycleVersion, Transition, Sequence[str]]],
     comment: str,
     valid_until: datetime | None,
-    ignored: list[str],
-) -> Task:
-    """Create a task. The version stays as it is until the task is accepted."""
-    author, row = change.author, current.row
-    if valid_until is not None and valid_until <= author.now:
-        text = _("must be in the future; leave it out to end the version when the task is accepted.")
-        raise Invalid(placed("validUntil", text))
-    if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
-        raise Invalid(placed("validUntil", _("must be earlier than the current end of the version.")))
-    assignee = choose_approver(current.related, author.element)
-    task = new_task(author, row, transition, transition.task, assignee, valid_until=valid_until, comment=comment)
-    task.save(force_insert=True)
-    step = StepTaken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id, assigned=task.assignee_id)
-    log_steps(author, [step])
-    return task
+) -> None:
+    """Create a task for each version. The version stays as it is until the task is accepted."""
+    author = change.author
+    tasks, steps = [], []
+    for current, transition, ignored in asked:
+        row = current.row
+        if valid_until is not None and valid_until <= author.now:
+            text = _("must be in the future; leave it out to end the version when the task is accepted.")
+            raise Invalid(placed("validUntil", text))
+        if valid_until is not None and row.valid_until is not None and valid_until >= row.valid_until:
+            raise Invalid(placed("validUntil", _("must be earlier than the current end of the version.")))
+        assignee = choose_approver(current.related, author.element)
+        task = new_task(author, row, transition, transition.task, assignee, valid_until=valid_until, comment=comment)
+        tasks.append(task)
+        step = StepTaken(Step.REQUEST, row, row, transition.key, comment, ignored, task.id, assigned=task.assignee_id)
+        steps.append(step)
+    Task.objects.bulk_create(tasks)
+    log_steps(author, steps)
 
 
 class Decision:

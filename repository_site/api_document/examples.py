@@ -71,7 +71,9 @@ def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
     body = bodies.get("application/json") or bodies.get("application/xml")
     if body is not None and "body" in example:
         body["example"] = example["body"]
-    for content in operation["responses"]["200"]["content"].values():
+    contents = operation["responses"]["200"]["content"]
+    # Tables of a list have no example.
+    for content in [contents["application/json"]] if "text/csv" in contents else contents.values():
         answer = example["answer"]
         if operation["operationId"] in ("listTransitionsByPost", "listTransitionsUnderRestByPost"):
             answer = {"count": answer["count"], "transitions": answer["values"]}

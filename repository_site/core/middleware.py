@@ -12,8 +12,9 @@ from typing import cast
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
+from django.utils.datastructures import MultiValueDict
 
 from repository_site.core.fairness.origin import origin_of
 from repository_site.core.fairness.shares import Shares
@@ -21,6 +22,8 @@ from repository_site.core.problems import Busy, Problem, TooLarge, TooManyReques
 from repository_site.core.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+# The only address whose body may be larger than memory should hold; its view streams the body to disk (D453).
+UPLOADS = re.compile(r"/[^/]+/[^/]+/_api/rest/files/?")
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
 # Request bodies that a process reads at the same time; each one occupies a thread while its client sends.
@@ -109,7 +112,10 @@ class ApiRequestMiddleware(Middleware):
         if is_api and settings.HTTPS and not request.is_secure():
             return problem_answer(Unreadable("This service requires https. Send the request to an https address."))
         try:
-            _take_body(request)
+            if request.method == "POST" and UPLOADS.fullmatch(request.path_info):
+                _leave_body(request)
+            else:
+                _take_body(request)
         except Problem as problem:
             return problem_response(request, problem)
         if is_api and request.path_info.endswith("/"):
@@ -148,6 +154,12 @@ def _take_body(request: HttpRequest) -> None:
         raise Unreadable("The request body is shorter than its Content-Length.")
     request.META["CONTENT_LENGTH"] = str(len(body))
     request._stream = io.BytesIO(body)  # HttpRequest.body and .POST read from it
+
+
+def _leave_body(request: HttpRequest) -> None:
+    """Leave the body to the view, and let nothing before it read the body as a form."""
+    request._body = b""  # what HttpRequest.body returns
+    request._post, request._files = QueryDict(), MultiValueDict()  # type: ignore[attr-defined]  # what .POST and .FILES return
 
 
 def _read(request: HttpRequest, size: int) -> bytes:

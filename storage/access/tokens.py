@@ -23,11 +23,12 @@ from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.revocations import remember
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
-from storage.models import ApiToken, EventType, TokenState
+from storage.models import ApiToken, EventType, Storage, TokenState
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
 PREFIX = "crt_"
+LABEL = "token:"
 NAME_LENGTH = 200
 # Later date-times would overflow the last year when they are shown in another time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
@@ -136,14 +137,29 @@ def recognise_token(value: str, context: Context) -> Caller:
     is_old = not _is_one_of(token.digest, digests)
     if is_old and not (_is_one_of(token.old_digest, digests) and token.has_valid_old_value(now)):
         raise Unauthenticated(REFUSED)
+    caller = _caller_of(token, context.storage)
+    if caller is None:
+        raise Unauthenticated(REFUSED)
+    _note_use(token, now, digests[0], "old_" if is_old else "")
+    return caller
+
+
+def _caller_of(token: ApiToken, storage: Storage | None) -> Caller | None:
+    """Return the caller of a valid token; None if the user of the token is inactive or missing."""
     roles = frozenset(Role(role) for role in token.roles)
     if token.user_id is not None:
-        grant = find_user(context.storage, token.user_id) if context.storage else None
+        grant = find_user(storage, token.user_id) if storage else None
         if grant is None or grant.is_inactive:
-            raise Unauthenticated(REFUSED)
+            return None
         roles &= grant.roles
-    _note_use(token, now, digests[0], "old_" if is_old else "")
-    return Caller(CallerKind.TOKEN, f"token:{token.id}", roles, token.user_id or token.id, f"token:{token.id}")
+    label = f"{LABEL}{token.id}"
+    return Caller(CallerKind.TOKEN, label, roles, token.user_id or token.id, label)
+
+
+def token_caller(storage: Storage, label: str) -> Caller | None:
+    """Return the caller with a label as it is now, for work that continues after the request; None without access."""
+    token = ApiToken.objects.filter(pk=label.removeprefix(LABEL), storage=storage).first()
+    return _caller_of(token, storage) if token and token.state(timezone.now()) is TokenState.ACTIVE else None
 
 
 def _is_one_of(kept: bytes | memoryview | None, digests: list[bytes]) -> bool:

@@ -129,7 +129,7 @@ class ApiViewSet(ViewSet):
             raise NotFound("There is nothing at this address.")
         if action is None:
             raise MethodNotAllowed(str(request.method))
-        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.operation.media_types):
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), self.media_types(request)):
             raise NotAcceptable
         self.api_version = self.operation.versions.choose(request._request)
         try:
@@ -146,6 +146,10 @@ class ApiViewSet(ViewSet):
         if not self.caller.roles:
             raise Forbidden(NO_ROLE)
         return self._answer(request, **names)
+
+    def media_types(self, request: Request) -> tuple[str, ...]:
+        """Return the media type of the response, then others that `Accept` may name instead."""
+        return self.operation.media_types
 
     def _operation_of(self, action: str) -> Operation:
         found: Operation = getattr(self, action).operation
@@ -240,7 +244,7 @@ class ApiViewSet(ViewSet):
             raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
         plain = request._request
         parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
-        digest = request_digest(parts, plain.body)
+        digest = request_digest(parts, self.body_of(request))
         note = partial(note_bytes, self.storage)
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
@@ -251,6 +255,10 @@ class ApiViewSet(ViewSet):
         headers = {name: short[name] for name in KEPT_HEADERS if name in short}
         keep_answer(note, self.caller.label, key, short.content, headers)
         return response
+
+    def body_of(self, request: Request) -> bytes:
+        """Return what distinguishes the body of a request from others with the same Idempotency-Key."""
+        return request._request.body
 
     def kept_answer(self, response: HttpResponse) -> HttpResponse:
         """Return the form of a response that answers the same Idempotency-Key again."""

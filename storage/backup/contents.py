@@ -50,6 +50,8 @@ class Contents:
     tables: dict[str, TableContents]
     accounts: dict[str, str] = field(default_factory=dict)
     """Names of the staff accounts that the rows mention, by label (D357)."""
+    missing_files: list[str] = field(default_factory=list)
+    """Digests of contents that were missing when the backup was made."""
     format: int = field(default=FORMAT)
 
     def storage_settings(self) -> dict[str, Any]:

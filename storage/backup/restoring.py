@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.revocations import end_revoked
 from storage.access.tokens import mirror
@@ -31,6 +32,8 @@ from storage.backup.contents import (
 from storage.events.numbering import begin_epoch
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
+from storage.files.archiving import take_content
+from storage.files.contents import remove_contents
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
 from storage.messages.restoring import settle_messages
@@ -93,12 +96,14 @@ def restore_storage(
     *,
     with_tokens: bool = False,
     over_limits: bool = False,
+    keep_contents: bool = True,
 ) -> Restored:
     """Restore a storage at its address and with its id, or a copy at another address.
 
     A copy has neither the tokens nor the memberships of the original. Tokens are disabled unless `with_tokens` is set;
     tokens that were revoked or rotated after the backup stay disabled (D205). Content that exceeds a limit of the
-    installation is refused, unless `over_limits` accepts it.
+    installation is refused, unless `over_limits` accepts it. Contents of files are only checked unless `keep_contents`
+    is set.
     """
     try:
         with _opened(path) as archive, transaction.atomic():
@@ -108,6 +113,7 @@ def restore_storage(
             if restored.exceeding and not over_limits:
                 text = "The backup exceeds limits of this installation. To restore it nevertheless, use --over-limits."
                 raise Invalid(text, restored.exceeding)
+            restored.left_out.extend(_restore_contents(archive, restored.storage, keep=keep_contents))
             return restored
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
@@ -123,7 +129,7 @@ def check_backup(path: Path, progress: ModelProgress = iter) -> Restored:
     """Restore a copy at an address that no storage can have, and roll it back."""
     key = f"check-{uuid4()}"
     with transaction.atomic():
-        restored = restore_storage(path, (key, key), progress, over_limits=True)
+        restored = restore_storage(path, (key, key), progress, over_limits=True, keep_contents=False)
         transaction.set_rollback(True)
     return restored
 
@@ -288,6 +294,19 @@ def _blocks(entry: IO[bytes], table: str) -> Iterator[bytes]:
         if length > MAX_LINE:
             raise Invalid(f"A row of {table} is longer than {MAX_LINE:,} bytes.")
         yield block
+
+
+def _restore_contents(archive: zipfile.ZipFile, storage: Storage, *, keep: bool) -> Iterator[str]:
+    """Store the contents of files; remove them again if one of them is damaged, since nothing is restored then."""
+    with tenant_scope(storage):
+        found = fetch("SELECT f.digest, max(f.size) FROM storage_storedfile f GROUP BY f.digest ORDER BY 1")
+    try:
+        taken = [take_content(archive, storage.pk, digest, size, keep=keep) for digest, size in found]
+    except BaseException:
+        remove_contents(storage.pk)
+        raise
+    if missing := taken.count(False):
+        yield f"The backup does not have the contents of {missing} files; upload them again."
 
 
 def _restore_tokens(tokens: list[ApiToken], with_tokens: bool) -> int:

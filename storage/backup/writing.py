@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from repository_site.core.database.routing import with_storage
-from repository_site.core.database.statements import engine
+from repository_site.core.database.statements import engine, fetch
 from repository_site.core.problems import Invalid
 from storage.backup.account_labels import read_accounts
 from storage.backup.contents import (
@@ -25,6 +25,7 @@ from storage.backup.contents import (
     columns_of,
     kept_models,
 )
+from storage.files.archiving import add_contents
 from storage.models import Storage, TenantModel
 from storage.tenancy.scope import ModelProgress, tenant_scope
 
@@ -54,6 +55,9 @@ def _write(storage: Storage, file: IO[bytes], progress: ModelProgress) -> Conten
             contents.accounts.update(read_accounts())
             for model in progress(kept_models()):
                 contents.tables[model._meta.db_table] = _write_table(archive, model)
+            digests = [digest for (digest,) in fetch("SELECT DISTINCT digest FROM storage_storedfile ORDER BY 1")]
+        # Contents never change, so they need no snapshot; a file that is removed meanwhile was not used.
+        contents.missing_files.extend(add_contents(archive, storage.pk, digests))
         archive.writestr(CONTENTS, contents.as_json())
     return contents
 

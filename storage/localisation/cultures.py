@@ -76,6 +76,15 @@ def preferred_culture(accept_language: str, cultures: Sequence[int], default: in
     return default
 
 
+def fallback_order(lcid: int, cultures: CultureSet) -> tuple[int, ...]:
+    """Return all data cultures in the order in which they stand in for one of them (D40, D482)."""
+    found: list[int] = []
+    while len(found) < len(cultures.data):
+        rest = [each for each in cultures.data if each not in found]
+        found.append(fallback_culture(lcid, rest, cultures) or rest[0])
+    return tuple(found)
+
+
 def fallback_culture(lcid: int, known: Collection[int], cultures: CultureSet) -> int | None:
     """Choose the one of the `known` cultures whose text is shown to readers of a culture (D40); None to show the key.
 

@@ -2,6 +2,7 @@
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
+from storage.models.files import StoredFile
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
 from storage.models.messages import (
@@ -48,6 +49,7 @@ __all__ = [
     "StorageMembership",
     "StorageRevision",
     "StorageSize",
+    "StoredFile",
     "Subscription",
     "TenantModel",
     "TokenRevocation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.database.statements import set_for_transaction
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.extension import storage_extensions
+from storage.files.contents import remove_contents
 from storage.jobs.enqueueing import delete_jobs_of
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
@@ -156,6 +158,7 @@ def remove_storage(storage: Storage, progress: ModelProgress = iter) -> None:
         for model in progress(owners_first(tenant_models())):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608  a model's table
     delete_jobs_of(storage.pk)
+    transaction.on_commit(partial(remove_contents, storage.pk))
     collection = storage.collection
     storage.delete()
     if not collection.storages.exists() and not collection.tokens.exists():

@@ -18,6 +18,9 @@ from storage.tenancy.scope import tenant_models, tenant_scope
 
 # Bytes of each row beside its columns: header and line pointer.
 ROW_OVERHEAD = 28
+# Each content exists once, however many files have it.
+_CONTENTS = """(SELECT coalesce(sum(d.size), 0)::bigint FROM (
+    SELECT f.digest, max(f.size) AS size FROM storage_storedfile f GROUP BY f.digest) AS d)"""
 # Rows and bytes of each table.
 Counts = Mapping[type[TenantModel], tuple[int, int]]
 
@@ -30,11 +33,13 @@ def measure_storage(storage: Storage) -> StorageSize:
         return _store(storage, now, *_count(storage))
 
 
-def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: Sequence[UUID]) -> StorageSize:
+def _store(
+    storage: Storage, now: datetime, tables: Counts, files: int, contents: int, growth: Sequence[UUID]
+) -> StorageSize:
     found = {
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
-        "bytes": sum(size for _, size in tables.values()),
+        "bytes": sum(size for _, size in tables.values()) + contents,
         "files": files,
         **{
             name: tables[model][0]
@@ -50,8 +55,8 @@ def _store(storage: Storage, now: datetime, tables: Counts, files: int, growth: 
     return size
 
 
-def _count(storage: Storage) -> tuple[Counts, int, list[UUID]]:
-    """Return rows and bytes of each table, the number of files, and the growth that they include.
+def _count(storage: Storage) -> tuple[Counts, int, int, list[UUID]]:
+    """Return rows and bytes of each table, the number of files, the bytes of contents, and the growth that they have.
 
     One statement reads one snapshot. With a second one, a change in between would be counted twice or not at all.
     """
@@ -60,10 +65,10 @@ def _count(storage: Storage) -> tuple[Counts, int, list[UUID]]:
     files = " + ".join(f"({each.count_files})" for each in storage_extensions if each.count_files) or "0"
     grown = "(SELECT array_agg(id) FROM storage_storagegrowth WHERE storage_id = %s)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT c.*, {files}, {grown} FROM ({counts}) AS c", [storage.pk])  # noqa: S608  tables of the models
+        cursor.execute(f"SELECT c.*, {files}, {_CONTENTS}, {grown} FROM ({counts}) AS c", [storage.pk])  # noqa: S608  tables of the models
         rows = cursor.fetchall()
     counts_of = {models[index]: (int(count), int(size)) for index, count, size, *_ in rows}
-    return counts_of, int(rows[0][3]), list(rows[0][4] or [])
+    return counts_of, int(rows[0][3]), int(rows[0][4]), list(rows[0][5] or [])
 
 
 def _sql(model: type[TenantModel]) -> str:

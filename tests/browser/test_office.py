@@ -55,13 +55,13 @@ def test_the_account_menu_opens_by_keyboard(visit: NewVisitor) -> None:
     expect(menu.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
     rita.check_accessibility(contrast_only=True)
     keys.press("End")
-    check_focus(menu.get_by_role("button", name="Log out", exact=True))
+    check_focus(menu.get_by_role("button", name="Sign out", exact=True))
     keys.press("ArrowDown")
     assert is_focused(menu.get_by_role("button", name="Light"))
     keys.press("ArrowUp")
     with page.expect_navigation():
         keys.press("Enter")
-    expect(page.get_by_role("link", name="Log in")).to_be_visible()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
 def test_the_menu_of_a_row_opens_by_keyboard(visit: NewVisitor) -> None:

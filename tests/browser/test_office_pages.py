@@ -22,7 +22,7 @@ FACET = re.compile(rf"({DEMO}/\*)/(?!search)\w+/")
 # Forms that share a template; a full run checks each.
 ALIKE = re.compile(r"(/facets)/\w+/(add|\*/delete)/|(/task/\*)/(?:accept|reject|remind|withdraw)/")
 # Signing out would end the walk; the others are not pages.
-LEFT_OUT = re.compile(r"/logout/|/_api(/|$)|/static/|/export|/bpmn/$|/p/|^/api/|/messages/\*/")
+LEFT_OUT = re.compile(r"/logout/|/_api(/|$)|/static/|/export|/bpmn/$|/table/|/p/|^/api/|/messages/\*/")
 ICONS = """() => [...document.querySelectorAll(".material-symbols-outlined")]
   .filter(icon => !icon.closest("[aria-hidden=true]")).map(icon => icon.textContent.trim())"""
 TRANSITION, FIRST_TAB = "InProcessToReleased", "attributes"

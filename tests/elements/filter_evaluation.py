@@ -42,8 +42,8 @@ def _stored(values: Values, element: WireElement) -> Iterator[Any]:
                 yield reference.get("id")
         case binding.AttributeValues():
             by_culture = element.get("attributes", {}).get(values.name, {})
-            for lcid in values.cultures:
-                yield by_culture.get(str(lcid))
+            found = [by_culture.get(str(lcid)) for lcid in values.cultures]
+            yield from [each for each in found if not _is_empty(each)][:1] if values.first_only else found
         case binding.AnyAttributeValues():
             for each in values.attributes:
                 yield from _stored(each, element)

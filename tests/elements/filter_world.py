@@ -333,8 +333,8 @@ class FilterWorld:
             for reader in readers
         }
 
-    def read(self, filter: str) -> BoundExpression:
-        return read_filter(filter, self.vocabulary)
+    def read(self, filter: str, cultures: tuple[int, ...] = ()) -> BoundExpression:
+        return read_filter(filter, self.vocabulary, cultures)
 
     def compiled(self, expression: BoundExpression, zone: ZoneInfo = BERLIN, sees_drafts: bool = True) -> Condition:
         return FilterCompiler(self.configuration, zone, ADDRESS, sees_drafts).compile(expression)

@@ -100,9 +100,9 @@ def test_no_operation_shows_a_hidden_value(ask: Any, role: Role | None) -> None:
                 address = address.replace(f"{{{part}}}", value)
             if "get" not in operations or "{" in address:
                 continue
-            for query in ({}, {"expandRelated": "owner"}, {"expandRelated": "changedBy"}):
+            for query in ({}, {"expandRelated": "owner"}, {"expandRelated": "changedBy"}, {"format": "csv"}):
                 names = {each.get("name") for each in operations["get"].get("parameters", ())}
-                if query and "$expandRelated" not in names:
+                if not {f"${each}" for each in query} <= names:
                     continue
                 response = ask(role, address, **query)
                 served += response.status_code == 200

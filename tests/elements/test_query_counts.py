@@ -46,6 +46,7 @@ OPERATIONS = {
     "listElements, with a text": f"{VIEWS}/detail/elements?$filter=Contains(purp, 'order') OR Contains(purp, 'result')",
     "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
     "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",
+    "listElements, a table": f"{VIEWS}/detail/elements?$format=csv",
     "getElement": f"{VIEWS}/detail/elements/{ROOT}",
     "getElement, filtered": f"{VIEWS}/detail/elements/{ROOT}?$filter=type -eq mainProcess",
     "listAttributes": f"{VIEWS}/detail/elements/{ROOT}/attributes",
@@ -163,8 +164,10 @@ def test_every_operation_is_counted() -> None:
     """New operations of these apps must join the list."""
     from elements.api.urls import urlpatterns
 
-    # tests/elements/test_webhooks_api.py counts those of webhooks, which do not depend on the content.
+    # tests/elements/test_webhooks_api.py counts those of webhooks, which do not depend on the content, and
+    # tests/elements/test_files_api.py those of files.
     known = {name.partition(",")[0] for name in OPERATIONS} | {"listWebhooks", "getWebhook", "listWebhookDeliveries"}
+    known.add("getFile")
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
     actions = [getattr(view.cls, view.actions["get"]) for view in views if "get" in view.actions]
     assert {action.operation.id for action in actions} <= known

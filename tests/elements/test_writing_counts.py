@@ -91,6 +91,10 @@ def move(desk: CountingClient, count: int) -> int:
     )
 
 
+def order(desk: CountingClient, count: int) -> int:
+    return desk.count(PROCESSES, {"elements": [{"id": each, "position": 0} for each in desk.make(count)]})
+
+
 def everything(desk: CountingClient, count: int) -> int:
     changed = [
         {
@@ -137,6 +141,7 @@ OPERATIONS: dict[str, Callable[[CountingClient, int], int]] = {
     "attributes": update_attributes,
     "related contexts": update_contexts,
     "places": move,
+    "positions": order,
     "all of these, with a key": everything,
     "new elements": create,
     "shapes": draw,

@@ -213,6 +213,22 @@ def test_children_created_at_once_have_different_positions(desk: ElementLoadClie
     assert desk.server.ask(PLACES_TAKEN_TWICE.format(parent)) == 0
 
 
+def test_siblings_that_move_at_once_stay_in_one_order(desk: ElementLoadClient) -> None:
+    parent = desk.process("Ordered")
+    made = desk.processes("Sibling", 12, parent)
+    positions: list[Any] = [0, 5, {"after": made[0]}, {"before": made[1]}]
+    moves = [{"id": each, "position": position} for each in made[2:] for position in positions]
+    assert statuses(together([partial(desk.update, each) for each in moves], threads=20)) == {200: len(moves)}
+    found = [each["id"] for each in desk.read(parent).element["children"]]
+    assert sorted(found) == sorted(made)
+    # Each of them went to one of these two at last, or before the others; nobody was lost on the way.
+    desk.update({"id": made[0], "position": 0})
+    assert [each["id"] for each in desk.read(parent).element["children"]] == [
+        made[0],
+        *(each for each in found if each != made[0]),
+    ]
+
+
 def test_shapes_drawn_at_once_all_exist(desk: ElementLoadClient) -> None:
     owner = desk.process("Drawn")
     address = f"{PROCESSES}/{owner}/content"

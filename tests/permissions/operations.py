@@ -83,6 +83,8 @@ def _drawn(subject: Subject) -> Any:
     return {"values": [item]}
 
 
+# Each element is refused on its own, in a successful response.
+IN_BULK = {"ids": [ID["inProcess"]], "operations": [{"set": {"attributes": {"name": {"1033": "Renamed"}}}}]}
 BY_ROLES = {"linkType": "ofSelection", "facetName": "users", "filter": "roleEditor -eq true"}
 
 
@@ -152,6 +154,10 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getTypeSchema, of tokens": Request("GET", "schema/types/authToken"),
     "getViewConfiguration, not for readers": Request("GET", "rest/facets/risks/views/list/config"),
     "followChanges, not for readers": Request("GET", "rest/changes?facet=risks"),
+    "changeInBulk": Request("POST", "rest/facets/processes/views/detail/bulk", lambda _: IN_BULK),
+    "getBulkReport": Request("GET", f"rest/facets/processes/views/detail/bulk/{ID['house']}"),
+    "handOver": Request("POST", "rest/handover", lambda _: {"from": ID["ben"], "to": ID["dora"]}),
+    "getHandOverReport": Request("GET", f"rest/handover/{ID['house']}"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
     "searchElements": Request("GET", "rest/search?q=process"),
     "suggestElements": Request("GET", "rest/search/suggestions?q=process"),
@@ -159,6 +165,8 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "createPermalink, of a facet": Request("POST", "v1/permalinks", _overview("processes")),
     "createPermalink, not for readers": Request("POST", "v1/permalinks", _overview("risks")),
     "createPermalink, by roles": Request("POST", "v1/permalinks", lambda _: BY_ROLES),
+    "uploadFile": Request("POST", "rest/files?name=note.xml", document="<note/>"),
+    "getFile, unknown": Request("GET", "rest/files/{element}"),
     "listTasks": Request("GET", "rest/tasks"),
     "followChanges": Request("GET", "rest/changes"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),

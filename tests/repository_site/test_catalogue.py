@@ -10,6 +10,7 @@ from babel.messages.catalog import Message
 
 from repository_site.translations import (
     LANGUAGES,
+    SOURCE_LANGUAGE,
     catalogue_file,
     compiled,
     gather,
@@ -44,7 +45,7 @@ def test_translations_have_the_placeholders_of_their_texts(language: str) -> Non
     assert [each.id for each in read_catalogue(language) if each.id and not same_placeholders(each)] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, SOURCE_LANGUAGE])
 def test_the_compiled_file_is_up_to_date(language: str) -> None:
     assert catalogue_file(language).with_suffix(".mo").read_bytes() == compiled(read_catalogue(language))
 

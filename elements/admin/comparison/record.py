@@ -38,11 +38,12 @@ ACTIONS = {
     Action.TRANSITIONED: gettext_lazy("State changed"),
     Action.DELETED: gettext_lazy("Deleted"),
 }
-VALID_UNTIL, COPIED_FROM = "validUntil", "copiedFrom"
+VALID_UNTIL, COPIED_FROM, POSITION = "validUntil", "copiedFrom", "position"
 MOMENTS = frozenset({"relOn", "validFrom", VALID_UNTIL})
 PARTS = {
     "stereotype": gettext_lazy("Stereotype"),
     "parent": gettext_lazy("Parent"),
+    POSITION: gettext_lazy("Position"),
     "state": gettext_lazy("State"),
     "version": gettext_lazy("Version"),
     "relOn": gettext_lazy("Released"),
@@ -146,6 +147,8 @@ class _Reading:
                 yield str(PARTS.get(part) or key_words(part)), self._part(part, value)
 
     def _part(self, part: str, value: Any) -> str:
+        if part == POSITION and isinstance(value, int):
+            return str(value + 1)
         if not isinstance(value, str):
             return self._text(value)
         labels, types = self.labels, self.labels.configuration.types

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from repository_site.core.terminal.command_line import REPLICA_HELP, RepositoryCommand
 from repository_site.core.terminal.progress import with_progress
+
+if TYPE_CHECKING:
+    from storage.models import Storage
 
 
 class Command(RepositoryCommand):
@@ -18,6 +22,7 @@ class Command(RepositoryCommand):
     )
     examples = """\
   manage.py export_storage acme handbook handbook.ndjson.gz
+  manage.py export_storage acme handbook handbook.ndjson --files handbook-files.zip
   manage.py export_storage acme handbook - | head -1    show one element version
 """
 
@@ -25,6 +30,9 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="file to write, or - for standard output")
+        parser.add_argument(
+            "--files", type=Path, metavar="ZIP", help="archive to write, with the files of the elements"
+        )
         parser.add_argument("--replica", action="store_true", help=REPLICA_HELP)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,3 +49,16 @@ class Command(RepositoryCommand):
                 file.write(line)
                 count += 1
         self.stderr.write(f"{storage}: {count:,} element versions exported.")
+        self._export_files(storage, options["files"])
+
+    def _export_files(self, storage: Storage, path: Path | None) -> None:
+        from elements.transfer.file_archives import count_files, export_files
+
+        if path is None:
+            if count := count_files(storage):
+                self.stderr.write(f"They have {count:,} files, which are not exported. Write them with --files ZIP.")
+            return
+        written, missing = export_files(storage, path)
+        self.stderr.write(f"{written:,} files exported to {path}.")
+        if missing:
+            self.stderr.write(f"The contents of {missing:,} files are missing on the server.")

@@ -23,6 +23,7 @@ class Command(RepositoryCommand):
   manage.py import_storage acme handbook handbook.ndjson.gz --dry-run    check the file first
   manage.py import_storage acme handbook handbook.ndjson.gz
   manage.py import_storage acme handbook handbook.ndjson --problems problems.txt
+  manage.py import_storage acme handbook handbook.ndjson --files handbook-files.zip
   manage.py export_storage acme handbook - | manage.py import_storage acme copy -
 """
 
@@ -31,6 +32,7 @@ class Command(RepositoryCommand):
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="transfer file, or - for standard input")
         parser.add_argument("--dry-run", action="store_true", help="check and count, but import nothing")
+        parser.add_argument("--files", type=Path, metavar="ZIP", help="archive of the files that the lines name")
         parser.add_argument("--problems", metavar="FILE", help="write all problems to this file, one per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +41,7 @@ class Command(RepositoryCommand):
 
         storage = storage_at(options["collection"], options["storage"])
         try:
-            result = import_elements(storage, options["file"], dry_run=options["dry_run"])
+            result = import_elements(storage, options["file"], dry_run=options["dry_run"], files=options["files"])
         except Invalid as problem:
             if problem.details == (problem.message,):
                 raise

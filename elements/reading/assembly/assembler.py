@@ -23,6 +23,7 @@ from elements.reading.assembly.projection import (
     DISPLAY_NAMES,
     RELATED,
     ROOT_PATH,
+    VALUES,
     VERSIONS,
     Projection,
     Wanted,
@@ -57,6 +58,9 @@ class Reader:
     """State of the content, if known; lets other requests use what this one reads."""
     others: Configuration | None = None
     """Configuration of the targets of references, if `configuration` is for one element only (D399)."""
+    cultures: tuple[int, ...] = ()
+    """Cultures of plain values, in the order in which they stand in for the first (D482); empty for values by
+    culture."""
 
     @property
     def nested(self) -> Configuration:
@@ -76,7 +80,7 @@ class Reader:
 
     @cached_property
     def writer(self) -> AttributeWriter:
-        return AttributeWriter(self.addresses, self.zone)
+        return AttributeWriter(self.addresses, self.zone, self.cultures)
 
     @cached_property
     def types(self) -> Mapping[str, ElementType]:
@@ -225,12 +229,12 @@ class Assembler:
         resources, shown = self.wanted.resources, self.projection.types[row.type]
         found = self.reader.identity(row)
         if DISPLAY_NAMES in resources:
-            found["displayNames"] = shown.display_names
+            found |= self._display_names(shown.display_names)
         if ATTRIBUTES in resources:
             attributes = self._attributes.pop(row.version)
             if not gathered.links.has_authors(row):
                 without_author_note(attributes)
-            add_part(found, ATTRIBUTES, attributes)
+            self.add_attributes(found, attributes)
         if RELATED in resources:
             add_part(found, RELATED, self.related(row, gathered))
         if CHILDREN in resources:
@@ -243,6 +247,13 @@ class Assembler:
             known = gathered.links.known.get(row.element, ())
             add_part(found, VERSIONS, self.writer_in_view.references(each.identity for each in known))
         return found
+
+    def _display_names(self, names: Mapping[str, str]) -> Wire:
+        cultures = self.reader.cultures
+        return {"displayName": names[str(cultures[0])]} if cultures else {"displayNames": names}
+
+    def add_attributes(self, element: Wire, attributes: Mapping[str, Any]) -> None:
+        add_part(element, VALUES if self.reader.cultures else ATTRIBUTES, attributes)
 
     def related(self, row: VersionRow, gathered: Gathered) -> Wire:
         if not self.wanted.expand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
@@ -13,9 +13,11 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from elements import derived
+from elements.filters.syntax import BLANKS
 from elements.reading.assembly.projection import TypeProjection
 from elements.reading.assembly.response_addresses import Addresses
 from elements.reading.rows import VersionRow
+from elements.values.files import shown_file
 from facets.blueprint.cycles import OPEN, Category
 from repository_site.core.rest.datetimes import wire_datetime
 from storage.localisation.cultures import INVARIANT_CULTURE
@@ -33,8 +35,9 @@ MOST_MOMENTS = 1_000
 class AttributeWriter:
     """Writes attributes for one request, in which zone, cultures and addresses are the same for all elements."""
 
-    def __init__(self, addresses: Addresses, zone: ZoneInfo) -> None:
+    def __init__(self, addresses: Addresses, zone: ZoneInfo, only: Sequence[int] = ()) -> None:
         self.addresses = addresses
+        self._only = [str(lcid) for lcid in only]
         cultures = sorted(addresses.configuration.cultures.data)
         notes = ((str(lcid), derived.author_note(lcid)) for lcid in cultures)
         self.author_note = {lcid: note for lcid, note in notes if note}
@@ -64,8 +67,13 @@ class AttributeWriter:
                 found[name] = values
         for name in shown.files:
             if name in found:
-                found[name] = {lcid: _in_order(files) for lcid, files in found[name].items()}
-        return found
+                found[name] = {lcid: self._files(files) for lcid, files in found[name].items()}
+        return plain_values(found, self._only) if self._only else found
+
+    def _files(self, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return files with their fields in order. The address of a file of the storage is not stored."""
+        prefix = self.addresses.files
+        return [dict(sorted(shown_file(each, prefix).items())) for each in files]
 
     def _decide(self, shown: TypeProjection) -> Steps:
         """Return the steps in the order of names; stored attributes need none."""
@@ -124,13 +132,28 @@ def _page_addresses(addresses: Addresses, shown: TypeProjection, ending: str) ->
     return {lcid: prefix + ending for lcid, prefix in addresses.pages(shown.type).items()}
 
 
+def plain_values(attributes: Mapping[str, Values], cultures: Sequence[str]) -> dict[str, Any]:
+    """Return values without their cultures (D482): those of all cultures, or the first of these cultures that has one.
+    Blank values count as missing, as in filters, unless there is only one culture to look at."""
+    found: dict[str, Any] = {}
+    for name, values in attributes.items():
+        if INVARIANT in values:
+            found[name] = values[INVARIANT]
+            continue
+        known = (values[each] for each in cultures if each in values)
+        value = next((each for each in known if len(cultures) == 1 or _is_filled(each)), None)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _is_filled(value: Any) -> bool:
+    return not (value is None or value == [] or (isinstance(value, str) and not value.strip(BLANKS)))
+
+
 def without_author_note(attributes: dict[str, Values]) -> dict[str, Values]:
     attributes.pop(derived.AUTHOR_NOTE, None)
     return attributes
-
-
-def _in_order(files: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [dict(sorted(file.items())) for file in files]
 
 
 def read_exactly(text: str) -> dict[str, dict[str, Any]]:

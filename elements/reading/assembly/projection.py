@@ -13,6 +13,8 @@ from facets.configuration import CompiledView, Configuration
 from facets.rendering import display_names
 
 ATTRIBUTES, RELATED, CHILDREN, CONTENT = "attributes", "related", "children", "content"
+# In place of attributes, in one culture (D482).
+VALUES = "values"
 DISPLAY_NAMES, ROOT_PATH, VERSIONS = "displayNames", "rootPath", "versions"
 RESOURCES = (ATTRIBUTES, RELATED, CHILDREN, CONTENT, DISPLAY_NAMES, ROOT_PATH, VERSIONS)
 USUAL_RESOURCES = frozenset(RESOURCES) - {VERSIONS}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from elements import derived
+from elements.values.files import FILES_PATH
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from facets.rendering import segment
@@ -20,6 +21,7 @@ class Addresses:
     def __init__(self, configuration: Configuration, storage_address: str) -> None:
         self.configuration = configuration
         self.storage_address = storage_address
+        self.files = f"{storage_address}/{FILES_PATH}"
         self.facets_address = f"{storage_address}/_api/rest/facets"
         self._details: dict[str, str] = {}
         self._reports: dict[str, str] = {}

@@ -38,4 +38,4 @@ def compile_filter(reader: Reader, text: str, vocabulary: Vocabulary) -> Conditi
         sees_drafts=reader.audience.sees_drafts,
         closed=reader.audience.closed,
     )
-    return compiler.compile(read_filter(text, vocabulary))
+    return compiler.compile(read_filter(text, vocabulary, reader.cultures))

@@ -14,11 +14,10 @@ from django.db import connection
 
 from elements.filters.conditions import Condition
 from elements.reading import rows
-from elements.reading.rows import Audience, VersionRow
+from elements.reading.rows import BY_POSITION, Audience, VersionRow
 from repository_site.core.database.statements import fetch, id_array, look_up
 
 BY_NAME = "v.sort_name, e.id"
-BY_POSITION = "e.position, e.id"
 BY_AGE = "v.major, v.minor, v.id"
 
 
@@ -44,6 +43,7 @@ class Selection:
     tables: str
     conditions: tuple[Condition, ...]
     order: str
+    order_parameters: tuple[Any, ...] = ()
     without_versions: str = ""
     """A statement that counts without reading the versions, if no condition is about them."""
 
@@ -68,6 +68,14 @@ class Selection:
     def parameters(self) -> list[Any]:
         return [value for each in self.conditions for value in each.parameters]
 
+    @property
+    def ordered_parameters(self) -> list[Any]:
+        return [*self.parameters, *self.order_parameters]
+
+    def ordered_by(self, order: Condition | None) -> Selection:
+        """Return the same selection in another order, as `read_order` returns it."""
+        return self if order is None else replace(self, order=order.sql, order_parameters=order.parameters)
+
     def matching(self, condition: Condition | None) -> Selection:
         if condition is None:
             return self
@@ -79,12 +87,12 @@ def current_versions(audience: Audience) -> str:
 
 
 def of_types(audience: Audience, types: Sequence[str]) -> Selection:
-    return Selection(current_versions(audience), (_of_types(types),), BY_NAME, _counted(audience))
+    return Selection(current_versions(audience), (_of_types(types),), BY_NAME, without_versions=_counted(audience))
 
 
 def roots_of_types(audience: Audience, types: Sequence[str]) -> Selection:
     conditions = (_of_types(types), Condition("e.parent_id IS NULL", ()))
-    return Selection(current_versions(audience), conditions, BY_NAME, _counted(audience))
+    return Selection(current_versions(audience), conditions, BY_NAME, without_versions=_counted(audience))
 
 
 def children_of(audience: Audience, element: str, types: Sequence[str]) -> Selection:
@@ -122,18 +130,35 @@ def version_ids(selection: Selection) -> set[str]:
     return {row[0] for row in fetch(f"SELECT v.id::text FROM {selection.source}", selection.parameters)}  # noqa: S608  constants
 
 
+def find_elements(selection: Selection, limit: int) -> list[str]:
+    """Return the ids of the elements, in the order of the list."""
+    sql = f"SELECT e.id::text FROM {selection.source} ORDER BY {selection.order} LIMIT %s"  # noqa: S608  constants
+    return [row[0] for row in fetch(sql, [*selection.ordered_parameters, limit])]
+
+
 def place_of(selection: Selection, audience: Audience, identity: str) -> int | None:
     """Return the number of elements before the one with this id or version id; None if it is not in the list."""
     # A viewer must not learn to which element an unpublished version belongs.
     owner = "SELECT element_id FROM elements_elementversion WHERE id = %s::uuid"
     own = f"(SELECT coalesce(({owner}), %s::uuid))" if audience.sees_drafts else "%s::uuid"
     named = f"{own} IN (e.id, v.id)" if not audience.sees_drafts else f"e.id = {own}"
+    key = [identity, identity] if audience.sees_drafts else [identity]
+    if selection.order != BY_NAME:
+        return _place_in_order(selection, named, key)
     # Comparing rows of keys gives the order of the list; no key is ever null.
     sql = f"""WITH wanted AS (SELECT {selection.order} FROM {selection.source} AND {named} LIMIT 1)
         SELECT count(*) FROM {selection.source} AND ({selection.order}) < (SELECT * FROM wanted)
         HAVING EXISTS (SELECT FROM wanted)"""  # noqa: S608  constants
-    key = [identity, identity] if audience.sees_drafts else [identity]
     found = fetch(sql, [*selection.parameters, *key, *selection.parameters])
+    return int(found[0][0]) if found else None
+
+
+def _place_in_order(selection: Selection, named: str, key: Sequence[str]) -> int | None:
+    """Number all elements: keys may be missing or descend, so that rows of keys cannot be compared."""
+    sql = f"""WITH placed AS MATERIALIZED (SELECT e.id AS element, v.id AS version,
+            row_number() OVER (ORDER BY {selection.order}) - 1 AS place FROM {selection.source})
+        SELECT p.place FROM placed p WHERE {named.replace("e.id", "p.element").replace("v.id", "p.version")} LIMIT 1"""  # noqa: S608  constants
+    found = fetch(sql, [*selection.order_parameters, *selection.parameters, *key])
     return int(found[0][0]) if found else None
 
 
@@ -154,12 +179,12 @@ def find_page(selection: Selection, limit: int | None, offset: int = 0, start: M
     if start is not None:
         selection, offset = selection.matching(start.and_after), offset - start.place
     # Most clients begin here. The text contains everything that decides about the plan, so it is planned once.
-    is_first = selection.is_whole and limit and not offset
+    is_first = selection.is_whole and selection.order == BY_NAME and limit and not offset
     bounds = f"LIMIT {limit:d}" if is_first else "LIMIT %s OFFSET %s"
     # MATERIALIZED: otherwise PostgreSQL would also convert the ids that OFFSET skips to texts.
     sql = f"""WITH page AS MATERIALIZED (SELECT v.id FROM {selection.source} ORDER BY {selection.order} {bounds})
         SELECT id::text FROM page"""  # noqa: S608  constants
-    found = look_up(sql) if is_first else fetch(sql, [*selection.parameters, limit, offset])
+    found = look_up(sql) if is_first else fetch(sql, [*selection.ordered_parameters, limit, offset])
     return [row[0] for row in found]
 
 
@@ -188,6 +213,6 @@ def stream_keys(selection: Selection, size: int) -> Iterator[tuple[int, list[str
     """
     sql = f"SELECT v.id::text, count(*) OVER () FROM {selection.source} ORDER BY {selection.order}"  # noqa: S608  constants
     with connection.chunked_cursor() as cursor:
-        cursor.execute(sql, selection.parameters)
+        cursor.execute(sql, selection.ordered_parameters)
         while batch := cursor.fetchmany(size):
             yield batch[0][1], [row[0] for row in batch]

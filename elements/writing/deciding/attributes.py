@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from elements import derived
 from elements.sizes.limits import ATTRIBUTES, VALUE
 from elements.values.checking import MAX_INTEGER, NoInstant, instant_of, no_date_time, read_date_time, value_problem
+from elements.values.files import stored_files
 from elements.values.html import html_value
 from elements.writing.findings import Findings, Refusal, invalid
 from elements.writing.planned_changes import VALIDITY, PlannedChange
@@ -89,9 +90,9 @@ class AttributeRules:
         if name in VALIDITY:
             self._set_validity(change, name, value, place)
             return
-        new = _normal(attribute, value)
         values = change.attributes.get(name, {})
         old = values.get(culture)
+        new = _normal(attribute, value, old)
         written_old, written_new = canonical_json(old), canonical_json(new)
         if written_old == written_new:
             # A stored value may stay even if the configuration no longer allows it.
@@ -144,14 +145,17 @@ def _wrong_culture(place: str, culture: str, allowed: Collection[str]) -> Refusa
     return invalid(f"{place}[{printable(culture, 20)}]", text)
 
 
-def _normal(attribute: Attribute, value: Any) -> Any:
-    """Return a value in its stored form: Html with its declaration, date-times without trailing zeros, and integers of
-    more than 64 bits as decimals, because the JSON writer refuses them."""
+def _normal(attribute: Attribute, value: Any, old: Any) -> Any:
+    """Return a value in its stored form: Html with its declaration, date-times without trailing zeros, files of the
+    storage without their address, and integers of more than 64 bits as decimals, because the JSON writer refuses
+    them."""
     if attribute.data_type is DataType.HTML and isinstance(value, str):
         return html_value(value)
     if attribute.data_type is DataType.DATE_TIME and (moment := read_date_time(value)) is not None:
         text = moment.isoformat()
         return text.rstrip("0") if "." in text else text
+    if attribute.data_type is DataType.FILES and isinstance(value, list):
+        return stored_files(value, old)
     if attribute.data_type is DataType.DECIMAL and isinstance(value, int) and abs(value) > MAX_INTEGER:
         return Decimal(value)
     return value

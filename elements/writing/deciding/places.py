@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from elements.sizes.limits import DEPTH
 from elements.writing.deciding.lookups import named_target
-from elements.writing.findings import Findings, invalid
-from elements.writing.inputs import ReferenceInput
+from elements.writing.findings import Findings, Refusal, invalid
+from elements.writing.inputs import PositionInput, ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Ancestry, ReferenceTarget
 from facets.configuration import CompiledView, Configuration
@@ -30,8 +30,24 @@ class PlaceRules:
         self.before = ancestry
         self.ancestry = Ancestry(dict(ancestry.parents), ancestry.types)
 
-    def apply(self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None) -> None:
-        """Move the element, unless the request is silent about its place or names the present one."""
+    def apply(
+        self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None, position: PositionInput | None
+    ) -> None:
+        """Move the element below another parent, or among its siblings (D480)."""
+        self._move(change, root_path)
+        if position is None:
+            return
+        place = f"{change.place}: position"
+        if change.type.lives_in_diagrams:
+            raise self._unmovable(change, place)
+        if change.parent is None:
+            text = _("elements without a parent are sorted by name; leave out position, or name a parent in rootPath")
+            raise invalid(place, text)
+        change.position = position
+        change.changed.add("rootPath")
+
+    def _move(self, change: PlannedChange, root_path: Sequence[ReferenceInput] | None) -> None:
+        """Move the element, unless the request is silent about its parent or names the present one."""
         if root_path is None:
             return
         target = named_target(self.configuration, root_path[0], self.targets) if root_path else None
@@ -40,15 +56,16 @@ class PlaceRules:
             return
         place = f"{change.place}: rootPath"
         if change.type.lives_in_diagrams:
-            text = _("elements of type %(type)s have their place in a diagram and cannot be moved") % {
-                "type": change.type.key
-            }
-            raise invalid(place, text)
+            raise self._unmovable(change, place)
         if target is not None:
             self._check_parent(change, target, place)
         change.changed.add("rootPath")
         change.move(parent)
         self.ancestry.parents[change.element] = parent
+
+    def _unmovable(self, change: PlannedChange, place: str) -> Refusal:
+        text = _("elements of type %(type)s have their place in a diagram and cannot be moved")
+        return invalid(place, text % {"type": change.type.key})
 
     def _present(self, change: PlannedChange) -> set[str | None]:
         """Return the parent and its nearest ancestor that the view shows: a read puts that one first in rootPath."""

@@ -28,6 +28,9 @@ MIRRORED = GRANTING | {NAME, "validFrom", "validUntil"}
 
 
 class Rights:
+    in_any_state = False
+    """Whether the states of versions do not matter (D474)."""
+
     def __init__(self, writer: Writer, stored: Stored) -> None:
         self.writer = writer
         self.stored = stored
@@ -42,7 +45,7 @@ class Rights:
                 yield conflict(change.place, text)
         lock = self.lock_of(change.type, change.row)
         if lock in (Lock.ALL, Lock.DIAGRAM):
-            yield from self._state_refusals(change, change.row, lock)
+            yield from () if self.in_any_state else self._state_refusals(change, change.row, lock)
         elif lock is not Lock.NONE:
             yield lock_refusal(change.place, change.type, lock)
 

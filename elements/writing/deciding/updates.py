@@ -40,10 +40,18 @@ class UpdatePlan:
 
 
 def decide_update(
-    writer: Writer, view: CompiledView, given: Sequence[ElementInput], current: CurrentState, findings: Findings
+    writer: Writer,
+    view: CompiledView,
+    given: Sequence[ElementInput],
+    current: CurrentState,
+    findings: Findings,
+    *,
+    in_any_state: bool = False,
 ) -> UpdatePlan:
     """Return the plan of an update. It is complete only if there are no findings."""
-    return _UpdateDecision(writer, view, current, findings).plan(given)
+    decision = _UpdateDecision(writer, view, current, findings)
+    decision.rights.in_any_state = in_any_state
+    return decision.plan(given)
 
 
 class _UpdateDecision:
@@ -71,7 +79,7 @@ class _UpdateDecision:
         change = self._existing(given) if given.names_something else self._new(given)
         self.attributes.apply(change, given.stereotype, self._visible(change, given.attributes))
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
-        self.findings.attempt(self.places.apply, change, given.root_path)
+        self.findings.attempt(self.places.apply, change, given.root_path, given.position)
         for refusal in self.rights.refusals(change):
             self.findings.note(refusal)
         if change.is_new and AUTHOR not in given.related:

@@ -37,7 +37,7 @@ def link(who: PersonLink) -> SafeString:
 def what(row: TaskRow) -> SafeString:
     element = format_html('<a class="task-link" href="{}">{}</a>', row.element_address, row.name)
     kind = f"{row.what.type_name} {row.what.number}" if row.what else ""
-    task = format_html('<a class="task-title" href="{}">{}</a>', row.address, row.task.type)
+    task = format_html('<a class="task-title" href="{}">{}</a>', row.address, row.title)
     return cell(task, element, quiet(kind))
 
 

@@ -36,7 +36,7 @@ def task_page(request: HttpRequest, task_id: str) -> HttpResponse:
     context = {
         **storage_office.each_context(request),
         "opts": Task._meta,
-        "title": _("%(type)s: %(name)s") % {"type": task.type, "name": row.name},
+        "title": _("%(type)s: %(name)s") % {"type": row.title, "name": row.name},
         "row": row,
         "state": texts.STATES[task.state],
         "look": look,

@@ -18,6 +18,7 @@ from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
 from release.tasks.task_status import OpenTasks, TaskStatus, read_open_tasks, read_task_statuses
+from release.tasks.titles import task_title
 from storage.access.staff import staff_names
 from storage.pages import storage_of
 
@@ -51,6 +52,10 @@ class TaskRow:
     @property
     def task(self) -> Task:
         return self.status.task
+
+    @property
+    def title(self) -> str:
+        return task_title(self.task.type)
 
     @property
     def address(self) -> str:

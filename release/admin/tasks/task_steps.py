@@ -282,7 +282,7 @@ def _effect(request: HttpRequest, step: OfficeTaskStep, row: TaskRow) -> str:
 
 def _title(step: OfficeTaskStep, rows: Sequence[TaskRow]) -> str:
     if len(rows) == 1:
-        return f"{step.title}: {rows[0].task.type}, {rows[0].name}"
+        return f"{step.title}: {rows[0].title}, {rows[0].name}"
     return ngettext("%(step)s: %(number)s task", "%(step)s: %(number)s tasks", len(rows)) % {
         "step": step.title,
         "number": len(rows),

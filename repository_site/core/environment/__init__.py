@@ -140,6 +140,16 @@ TRUSTED_PROXIES = Variable(
     "Addresses or networks of reverse proxies, separated by commas, whose `X-Forwarded-*` headers are trusted.",
 )
 BODY_LIMIT = Variable("REPOSITORY_BODY_LIMIT", values.positive, str(10 * 1024 * 1024), "Largest request body in bytes.")
+FILE_LIMIT = Variable(
+    "REPOSITORY_FILE_LIMIT", values.positive, str(100 * 1024 * 1024), "Largest uploaded file in bytes."
+)
+FILES_DIR = Variable(
+    "REPOSITORY_FILES_DIR",
+    values.path,
+    "files",
+    "Folder for the contents of uploaded files. A relative path begins in the data folder. Several servers need one"
+    " folder that they share.",
+)
 MAX_ELEMENTS = Variable(
     "REPOSITORY_MAX_ELEMENTS", values.positive, "1000", "Largest number of elements or content items in one request."
 )

@@ -13,6 +13,8 @@ JSON_TYPE = "application/json"
 SVG_TYPE = "image/svg+xml"
 HTML_TYPE = "text/html"
 XML_TYPE = "application/xml"
+# UTF-8 is the default of this media type (RFC 7111).
+CSV_TYPE = "text/csv"
 # Bytes of a piece of a streamed list.
 PIECE = 512 * 1024
 

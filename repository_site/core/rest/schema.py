@@ -136,7 +136,9 @@ PATH_PARAMETERS = {
     "pool": (OpenApiTypes.STR, "Name of a pool of nodes, such as `default`."),
     "taskId": (OpenApiTypes.UUID, "Id of the task."),
     "transitionId": (OpenApiTypes.STR, "Name of the transition, case-insensitive."),
+    "fileId": (OpenApiTypes.UUID, "Id of the file."),
     "webhookId": (OpenApiTypes.UUID, "Id of the webhook."),
+    "bulkId": (OpenApiTypes.UUID, "Id of the bulk change."),
     "type": (OpenApiTypes.STR, "Key of the type, case-insensitive."),
     "ignoreWarnings": (OpenApiTypes.BOOL, "`true` applies the transition despite warnings."),
 }

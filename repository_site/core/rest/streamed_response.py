@@ -31,8 +31,8 @@ class HeldStream(Protocol):
 
 
 class StreamedResponse(StreamingHttpResponse):
-    def __init__(self, stream: HeldStream) -> None:
-        super().__init__(stream, content_type=JSON_TYPE)
+    def __init__(self, stream: HeldStream, content_type: str = JSON_TYPE) -> None:
+        super().__init__(stream, content_type=content_type)
         self._stream = stream
 
     def keep_open(self, scope: ExitStack, database: Callable[[], AbstractContextManager[None]]) -> None:

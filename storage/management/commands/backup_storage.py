@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from repository_site.core.terminal.command_line import REPLICA_HELP, RepositoryCommand
@@ -13,11 +14,11 @@ from repository_site.core.terminal.progress import with_progress
 
 class Command(RepositoryCommand):
     help = (
-        "Write one storage to a file: content with all versions, diagrams, tasks, logs, history and permalinks, the\n"
-        "type configuration, cultures, appearance, events, webhooks, messages, subscriptions, digests of tokens, and\n"
-        "the memberships of staff accounts. The backup is one snapshot; nobody has to stop working. The file gets\n"
-        "its name when it is complete. `restore_storage` reads it. Protect it like the database: it contains\n"
-        "everything."
+        "Write one storage to a file: content with all versions, files, diagrams, tasks, logs, history and\n"
+        "permalinks, the type configuration, cultures, appearance, events, webhooks, messages, subscriptions,\n"
+        "digests of tokens, and the memberships of staff accounts. The backup is one snapshot; nobody has to stop\n"
+        "working. The file gets its name when it is complete. `restore_storage` reads it. Protect it like the\n"
+        "database: it contains everything."
     )
     examples = """\
   manage.py backup_storage acme handbook handbook-2026-11-15.backup
@@ -43,3 +44,7 @@ class Command(RepositoryCommand):
         rows = sum(table.rows for table in contents.tables.values())
         size = options["file"].stat().st_size
         self.stderr.write(f"{storage}: wrote {rows:,} rows of {len(contents.tables)} tables, {size:,} bytes.")
+        if missing := len(contents.missing_files):
+            self.stderr.write(
+                f"The contents of {missing:,} files are missing in {settings.FILES_DIR}; their rows are kept."
+            )

@@ -104,6 +104,26 @@ def test_what_a_text_finds(api: ApiClient, text: str, names: list[str]) -> None:
     assert found(api, text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("anna whole", ["order-2"]),
+        ("whole anna", ["order-2"]),
+        ("whole berg anna", ["order-2"]),
+        ('whole "anna berg"', ["order-2"]),
+        ("whole anna -invoice", []),
+        ("anna whole -invoice", []),
+        ("whole ben", []),
+        ("ben whole", []),
+        ("anna board whole", ["order-2"]),
+        ("board whole anna", ["order-2"]),
+    ],
+)
+def test_words_in_a_text_and_in_names_around_it(api: ApiClient, text: str, names: list[str]) -> None:
+    """The rarest word leads to the hits: that of the name, or that of the text."""
+    assert found(api, text) == names
+
+
 def test_names_come_before_texts_and_whole_names_first(api: ApiClient, architect: str) -> None:
     assert found(api, "check", architect) == ["check-2", "check-3", "order-3"]
     assert found(api, "check again", architect) == ["check-3", "check-2", "order-3"]

@@ -118,7 +118,7 @@ def test_a_mail_is_in_the_language_of_its_reader(
     deliver()
     [(_, mail)] = room.empty()
     found = seen(mail)
-    assert found["Subject"] == "Bitte entscheiden: Approve expiry, released-1 deutsch"
+    assert found["Subject"] == "Bitte entscheiden: Ablauf genehmigen, released-1 deutsch"
     assert found["Content-Language"] == "de"
     assert "Beantragt von Anna am 1. Juli 2026." in found["text"]
     assert '<html lang="de">' in found["html"]

@@ -1,0 +1,1 @@
+"""Bulk changes in the back office: choose, preview, run, report (D471)."""

@@ -1,0 +1,241 @@
+"""Pages of bulk changes: choose an operation for selected elements, preview it, run it, and read its report.
+
+A preview is a stored run that changes nothing. Its page offers to run the same operation on the same elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, QueryDict
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from elements.admin.bulk.choosing import choice_groups, find_choice, read_choice, shown_fields
+from elements.admin.detail import office_context
+from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.linking import linked_texts
+from elements.bulk.operations import read_operations
+from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, whole_view
+from elements.models import BulkRefusal, BulkRun, Element
+from elements.presentation.page_requests import writer_of
+from facets.blueprint.definitions import ElementType
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import Invalid, NotFound
+from repository_site.core.wording import GUID
+from storage.access.staff import staff_names
+from storage.back_office import NavigationEntry, NavigationGroup, storage_office
+from storage.options import Role
+from storage.pages import caller_of, storage_of
+
+ELEMENT, SCOPE, LIST, WHAT, PREVIEW = "element", "scope", "list", "what", "preview"
+SELECTED, ALL = "selected", "all"
+PAGE_SIZE, MOST_LISTED = 100, 100
+STATES = {
+    BulkRun.State.WAITING: gettext_lazy("waiting"),
+    BulkRun.State.RUNNING: gettext_lazy("running"),
+    BulkRun.State.DONE: gettext_lazy("done"),
+    BulkRun.State.STOPPED: gettext_lazy("stopped"),
+}
+
+
+def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> HttpResponseBase:
+    """Choose an operation, then its values, then begin the preview. Each page sends the selection along."""
+    require_bulk(caller_of(request))
+    given = request.POST if request.method == "POST" else request.GET
+    chosen_ids: Sequence[str] = given.getlist(ELEMENT) if selected is None else selected
+    ids = [each for each in chosen_ids if GUID.fullmatch(each)]
+    query = given.get(LIST) if LIST in given else request.GET.urlencode()
+    scope = given.get(SCOPE) or (SELECTED if ids else ALL)
+    labels = labels_of(request)
+    every = matching(request, query or "")
+    chosen = ids if scope == SELECTED else every
+    if not chosen:
+        raise NotFound(_("No elements are selected."))
+    groups = choice_groups(labels, types_of(labels, chosen))
+    choice = find_choice(groups, given.get(WHAT, "")) if request.method == "POST" else None
+    operation, errors = read_choice(choice, request.POST) if choice else ({}, {})
+    is_ready = choice is not None and not errors and (PREVIEW in request.POST or not choice.needs_values)
+    if is_ready and selected is None:
+        return begin(request, [operation], chosen, dry_run=True)
+    context = {
+        **office_context(request, _("Change elements")),
+        "ids": ids,
+        "list": query,
+        "scope": scope,
+        "number_selected": len(ids),
+        "number_matching": len(every),
+        "is_cut": len(every) > MOST,
+        "groups": groups,
+        "choice": choice,
+        "fields": shown_fields(labels, choice, request.POST, errors if PREVIEW in request.POST else {})
+        if choice
+        else (),
+        "back": f"{reverse('admin:elements_element_changelist')}?{query}",
+    }
+    return TemplateResponse(request, "back_office/elements/bulk.html", context)
+
+
+def matching(request: HttpRequest, query: str) -> list[str]:
+    """Return the elements of the list with this query string, at most one more than a bulk change can have."""
+    given, request.GET = request.GET, QueryDict(query)  # the list reads its filters there
+    try:
+        # Unfold stores the request on the instance, which all threads share.
+        admin = copy(storage_office.get_model_admin(Element))
+        found: Any = admin.get_changelist_instance(request)
+    finally:
+        request.GET = given
+    ids = found.found.ids if found.found else found.queryset.values_list("id", flat=True)[: MOST + 1]
+    return [str(each) for each in ids]
+
+
+def types_of(labels: OfficeLabels, elements: Sequence[str]) -> list[ElementType]:
+    sql = "SELECT DISTINCT e.type_id::text FROM elements_element e WHERE e.id = ANY(%s::uuid[])"
+    found = {row[0] for row in fetch(sql, [list(elements)])}
+    ids = labels.configuration.type_ids
+    return [type for key, type in labels.configuration.types.items() if str(ids[key]) in found]
+
+
+def begin(
+    request: HttpRequest, operations: Sequence[Any], elements: Sequence[str], *, dry_run: bool
+) -> HttpResponseBase:
+    """Begin a preview or a run, and show its report."""
+    writer, labels = writer_of(request), labels_of(request)
+    view = whole_view(labels.configuration)
+    wanted = BulkRequest(view, operations, read_operations(list(operations)), elements, dry_run=dry_run)
+    run, _refusals = request_bulk(storage_of(request), writer, wanted, is_kept=True)
+    return redirect("admin:elements_bulk_report", run.id)
+
+
+def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
+    """Show the progress and the result of a run; a finished preview offers to run it."""
+    labels, caller = labels_of(request), caller_of(request)
+    found = find_run(caller, run)
+    is_finished = found.finished_on is not None
+    can_run = is_finished and found.is_dry_run and found.changed > 0 and found.state == BulkRun.State.DONE
+    if request.method == "POST":
+        if not can_run or found.caller_label != caller.label:
+            raise Invalid(_("Only the person who has made a preview can run it."))
+        elements = BulkRun.objects.values_list("elements", flat=True).get(id=found.id)
+        return begin(request, found.operations, [str(each) for each in elements], dry_run=False)
+    number = request.GET.get("page", "1")
+    page = max(1, int(number)) if number.isascii() and number.isdecimal() and len(number) < 7 else 1
+    start = (page - 1) * PAGE_SIZE
+    refusals = list(BulkRefusal.objects.filter(run=found).order_by("place")[start : start + PAGE_SIZE])
+    named = labels.elements(str(each.element_id) for each in refusals)
+    title = _("Preview of a bulk change") if found.is_dry_run else _("Bulk change")
+    context = {
+        **office_context(request, title),
+        "run": found,
+        "operations": [operation_text(labels, each) for each in found.operations],
+        "state": STATES[BulkRun.State(found.state)],
+        "is_finished": is_finished,
+        "can_run": can_run and found.caller_label == caller.label,
+        "is_dangerous": any("delete" in each for each in found.operations),
+        "rows": [
+            (named.get(str(each.element_id)), str(each.element_id), _reasons(labels, each.reasons)) for each in refusals
+        ],
+        "page_number": page,
+        "has_next": found.refused > start + PAGE_SIZE,
+        "percent": 100 * found.processed // found.total if found.total else 100,
+        "run_text": ngettext("Change %(number)s element", "Change %(number)s elements", found.changed)
+        % {"number": found.changed},
+        "list_address": reverse("admin:elements_element_changelist"),
+    }
+    return TemplateResponse(request, "back_office/elements/bulk_report.html", context)
+
+
+def runs_view(request: HttpRequest) -> HttpResponseBase:
+    """List the latest runs of the visitor, or of everybody for administrators."""
+    labels, caller = labels_of(request), caller_of(request)
+    require_bulk(caller)
+    runs = BulkRun.objects.defer("elements").order_by("-created_on", "-id")
+    if Role.ADMINISTRATOR not in caller.roles:
+        runs = runs.filter(caller_label=caller.label)
+    found = list(runs[:MOST_LISTED])
+    accounts = staff_names({each.caller_label for each in found})
+    people = labels.elements(str(each.caller_id) for each in found if each.caller_id)
+    rows = []
+    for each in found:
+        person = people.get(str(each.caller_id))
+        what = "; ".join(operation_text(labels, operation) for operation in each.operations)
+        who = person.name if person else accounts.get(each.caller_label, each.caller_label)
+        state, when = STATES[BulkRun.State(each.state)], labels.moment(each.created_on)
+        rows.append({"run": each, "what": what, "state": state, "who": who, "when": when})
+    context = {**office_context(request, _("Bulk changes"), is_below_list=False), "rows": rows}
+    return TemplateResponse(request, "back_office/elements/bulk_runs.html", context)
+
+
+def operation_text(labels: OfficeLabels, operation: dict[str, Any]) -> str:
+    """Return an operation in words, such as `Set: Owner = Anna`."""
+    titles = labels.titles
+    # The database does not keep the order of fields.
+    kind = next(each for each in operation if each in KINDS)
+    value = operation[kind]
+    match kind:
+        case "set" | "add" | "remove":
+            return f"{KINDS[kind]}: " + ", ".join(_value_texts(labels, value))
+        case "clear":
+            return f"{KINDS[kind]}: " + ", ".join(titles.get(each, each) for each in value)
+        case "transition":
+            return f"{KINDS[kind]}: {titles.get(value, value)}"
+        case "move":
+            parent = labels.elements([value["parent"]] if value["parent"] else []).get(value["parent"] or "")
+            return f"{KINDS[kind]}: {parent.name if parent else _('top of the tree')}"
+        case "handOver":
+            people = labels.elements([value["from"], value["to"]])
+            names = [people[each].name if each in people else each for each in (value["from"], value["to"])]
+            return f"{KINDS[kind]}: {' → '.join(names)}"
+    return str(KINDS[kind])
+
+
+KINDS: dict[str, Any] = {
+    "set": gettext_lazy("Set"),
+    "clear": gettext_lazy("Clear"),
+    "add": gettext_lazy("Add references"),
+    "remove": gettext_lazy("Remove references"),
+    "transition": gettext_lazy("Transition"),
+    "createVersion": gettext_lazy("New version"),
+    "move": gettext_lazy("Move"),
+    "delete": gettext_lazy("Delete"),
+    "handOver": gettext_lazy("Hand over"),
+}
+
+
+def _reasons(labels: OfficeLabels, texts: Sequence[str]) -> list[SafeString]:
+    """Return reasons with links and titles; many begin with the key of a property."""
+    words = [text.partition(" ") for text in texts]
+    return linked_texts(labels, [f"{labels.titles.get(first, first)} {rest}" for first, _blank, rest in words])
+
+
+def _value_texts(labels: OfficeLabels, value: dict[str, Any]) -> list[str]:
+    found = []
+    for name, values in value.get("attributes", {}).items():
+        found += [f"{labels.titles.get(name, name)} = {each}" for each in values.values()]
+    for name, references in value.get("related", {}).items():
+        ids = [each["id"] for each in references]
+        named = labels.elements(ids)
+        names = ", ".join(named[each].name if each in named else each for each in ids)
+        found.append(f"{labels.titles.get(name, name)} = {names}")
+    return found
+
+
+def begin_action(admin: Any, request: HttpRequest, elements: Any) -> HttpResponseBase:
+    """The action of the list: change the elements that are selected there."""
+    return bulk_view(request, [str(each) for each in elements.values_list("id", flat=True)])
+
+
+storage_office.add_page("elements/bulk/", bulk_view, "elements_bulk")
+storage_office.add_page("elements/bulk/runs/", runs_view, "elements_bulk_runs")
+storage_office.add_page("elements/bulk/<uuid:run>/", report_view, "elements_bulk_report")
+storage_office.add_navigation(
+    NavigationEntry(NavigationGroup.CONTENT, gettext_lazy("Bulk changes"), "checklist", "elements_bulk_runs")
+)

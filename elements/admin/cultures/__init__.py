@@ -1,0 +1,1 @@
+"""Pages about the cultures of a storage."""

@@ -1,0 +1,1 @@
+"""Tables in the back office: export of a list, and import."""

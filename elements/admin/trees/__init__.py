@@ -1,0 +1,1 @@
+"""The trees of a storage in its back office."""

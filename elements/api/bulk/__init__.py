@@ -1,0 +1,1 @@
+"""Bulk changes in the API."""

@@ -1,0 +1,121 @@
+"""Remove the values of a culture that a storage no longer has (D483): in batches, through the write path of updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from elements.cultures.uses import DRAWN, IN_VERSION
+from elements.models import ElementChange
+from elements.reading.assembly.attributes import read_exactly
+from elements.reading.bounds import TooHeavy
+from elements.reading.rows import VersionRow
+from elements.writing import statements
+from elements.writing.authors import Author
+from elements.writing.history import HistoryEntry, record
+from elements.writing.persisting import write_changes
+from elements.writing.planned_changes import PlannedChange
+from elements.writing.stored import elements_of, lock_elements
+from elements.writing.writers import Writer
+from facets.configuration import settled_configuration
+from repository_site.core.database.statements import fetch, id_array
+from storage.access.callers import Caller, CallerKind
+from storage.jobs import job
+from storage.models import Storage
+from storage.tenancy.scope import tenant_scope
+
+BATCH = 100
+CALLER = "cultures"
+FIRST = UUID(int=0)
+_VERSIONS = f"""SELECT v.id::text FROM elements_elementversion v WHERE v.id > %s::uuid AND {IN_VERSION}
+    ORDER BY v.id LIMIT {BATCH}"""  # noqa: S608  constants
+_DIAGRAMS = f"SELECT d.version_id::text FROM ({DRAWN}) d ORDER BY 1 LIMIT {BATCH}"  # noqa: S608  constants
+
+
+@job("cultures.clear", lock=("lcid",), once=True, retry=(60.0, 600.0, 3600.0), own_scope=True)
+def clear_culture(storage: Storage, lcid: int) -> None:
+    for _count in clear_values(storage, lcid):
+        pass
+
+
+def clear_values(storage: Storage, lcid: int) -> Iterator[int]:
+    """Remove the values of a culture, and yield the number of versions of each batch, which is one transaction. It can
+    be repeated, and ends if the storage has the culture again."""
+    last = str(FIRST)
+    while True:
+        with tenant_scope(storage):
+            writer = _writer(storage)
+            if lcid in writer.configuration.cultures.data:
+                return
+            versions = [row[0] for row in fetch(_VERSIONS, [last, str(lcid)])]
+            _clear_versions(writer, versions, str(lcid))
+        if not versions:
+            break
+        last = versions[-1]
+        yield len(versions)
+    while diagrams := _clear_diagrams(storage, lcid):
+        yield diagrams
+    with tenant_scope(storage):
+        texts = "UPDATE elements_appearance SET titles = titles - %s::text, intros = intros - %s::text"
+        statements.execute(texts, [str(lcid), str(lcid)])
+        statements.execute("UPDATE elements_permalink SET culture = NULL WHERE culture = %s::int", [lcid])
+
+
+def _writer(storage: Storage) -> Writer:
+    caller = Caller(CallerKind.TOKEN, CALLER, frozenset(), None)
+    return Writer(settled_configuration(storage), caller, ZoneInfo(storage.time_zone), Author(None, CALLER, ""))
+
+
+def _clear_versions(writer: Writer, versions: list[str], culture: str) -> None:
+    if not versions:
+        return
+    try:
+        stored = lock_elements((), versions, living_in_diagrams=writer.configuration.living_in_diagrams)
+    except TooHeavy:
+        # One element can always be changed, whatever it contains.
+        for each in versions:
+            _clear_versions(writer, [each], culture)
+        return
+    rows = [stored.versions[each] for each in versions if each in stored.versions]
+    write_changes(writer, [_without(writer, row, culture) for row in rows])
+
+
+def _without(writer: Writer, row: VersionRow, culture: str) -> PlannedChange:
+    type = writer.configuration.types_by_id[row.type]
+    attributes = read_exactly(row.attributes)
+    kept = {
+        name: {key: value for key, value in values.items() if key != culture} for name, values in attributes.items()
+    }
+    change = PlannedChange(
+        row.version, type, row.element, row.version, row, {name: values for name, values in kept.items() if values},
+        row.stereotype, row.valid_from, row.valid_until, parent=row.parent,
+    )  # fmt: skip
+    for name, values in attributes.items():
+        if culture in values:
+            change.note("attributes", f"{name}[{culture}]", values[culture], None)
+    return change
+
+
+def _clear_diagrams(storage: Storage, lcid: int) -> int:
+    """Remove the texts of lanes and flows of some diagrams, and return their number."""
+    culture = str(lcid)
+    with tenant_scope(storage):
+        writer = _writer(storage)
+        if lcid in writer.configuration.cultures.data:
+            return 0
+        versions = [row[0] for row in fetch(_DIAGRAMS, [culture, culture])]
+        if not versions:
+            return 0
+        owners = elements_of(versions)
+        lock_elements(owners.values(), ())
+        ids = id_array(versions)
+        lanes = "UPDATE elements_lane SET name = name - %s::text WHERE version_id = ANY(%s::uuid[])"
+        flows = """UPDATE elements_shapeflow SET label = label - %s::text WHERE shape_id = ANY(ARRAY(
+            SELECT s.id FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[])))"""
+        statements.execute(lanes, [culture, ids])
+        statements.execute(flows, [culture, ids])
+        statements.touch_versions(versions, writer.author.now, None)
+        drawn = ElementChange.Action.DRAWN
+        record(writer.author, [HistoryEntry(owners[each], each, drawn, {}, {}) for each in versions if each in owners])
+    return len(versions)

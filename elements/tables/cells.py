@@ -1,0 +1,102 @@
+"""Cells of a table (D462): values as a spreadsheet keeps them exactly, and their texts in csv. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from elements.values.checking import read_date_time
+from facets.blueprint.data_types import DataType
+from repository_site.core.rest.rendering import to_json
+
+Cell = str | bool | int | Decimal | date | datetime | None
+# Rows of a table, in batches with the number of all rows.
+RowBatches = Generator[tuple[int, Sequence[Sequence[Cell]]], None, None]
+# Spreadsheets compute with doubles, which have 15 exact digits.
+MOST_DIGITS = 15
+# The first day from which all spreadsheets count days alike.
+FIRST_DAY = date(1900, 3, 1)
+# Items of a cell are on lines of their own: neither keys nor ids nor names contain line breaks.
+SEPARATOR = "\n"
+# Spreadsheets take a text with such a beginning for a formula when they open csv, full-width forms included. The
+# apostrophe is the mark itself.
+FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
+MARK = "'"
+
+
+def cell_of(data_type: DataType | None, value: Any) -> Cell:
+    """Return the cell of a value. A stored value may be of another data type than the configuration says by now."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | Decimal):
+        return number_cell(value if isinstance(value, Decimal) else Decimal(str(value)))
+    if isinstance(value, str):
+        return _dated(data_type, value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return items_cell(value)
+    return to_json(value).decode()
+
+
+def number_cell(value: Decimal) -> Cell:
+    """Return a number if a spreadsheet keeps all its digits, else their text."""
+    if not value.is_finite():
+        return str(value)
+    digits = len(value.as_tuple().digits)
+    if digits > MOST_DIGITS or not -300 < value.adjusted() < MOST_DIGITS:
+        return str(value)
+    return int(value) if value == value.to_integral_value() else value
+
+
+def items_cell(items: Iterable[str]) -> Cell:
+    return SEPARATOR.join(items) or None
+
+
+def moment_cell(value: str) -> Cell:
+    """Return a time that only the server sets, in whole seconds."""
+    return _dated(DataType.DATE_TIME, value.partition(".")[0])
+
+
+def _dated(data_type: DataType | None, text: str) -> Cell:
+    if data_type is DataType.DATE_TIME:
+        moment = read_date_time(text)
+        fits = moment is not None and not moment.microsecond and moment.date() >= FIRST_DAY
+        return moment if fits else text
+    if data_type is DataType.DATE:
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            return text
+        return day if day >= FIRST_DAY and day.isoformat() == text else text
+    return text
+
+
+def csv_text(cell: Cell) -> str:
+    """Return the text of a cell in csv. A text that a spreadsheet could take for a formula gets an apostrophe, which an
+    import removes."""
+    if isinstance(cell, str):
+        return MARK + cell if looks_like_formula(cell) else cell
+    return plain_text(cell)
+
+
+def read_csv_text(text: str) -> str:
+    """Return the text that `csv_text` has written."""
+    return text[1:] if text.startswith(MARK) and looks_like_formula(text[1:]) else text
+
+
+def looks_like_formula(text: str) -> bool:
+    # Some spreadsheets skip spaces.
+    return text.lstrip(" ").startswith(FORMULA_BEGINNINGS)
+
+
+def plain_text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, Decimal):
+        return format(cell, "f")
+    return cell.isoformat() if isinstance(cell, date) else str(cell)

@@ -1,0 +1,1 @@
+"""Handing over the work of one person to another (D474)."""

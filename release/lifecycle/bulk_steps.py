@@ -1,0 +1,63 @@
+"""Transitions and new versions as operations of bulk changes (D471)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from elements.bulk.steps import BulkStep, Refusals, take_each
+from elements.reading.bounds import TooHeavy, halved
+from elements.reading.rows import VersionRow
+from elements.writing.writers import Writer
+from release.lifecycle.transitions import TransitionRequest, apply_transitions
+from release.lifecycle.versions import create_version
+from release.steps.log import MAX_COMMENT
+from repository_site.core.problems import Unreadable
+
+COMMENT, IGNORE_WARNINGS = "comment", "ignoreWarnings"
+
+
+def _read_transition(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    comment, ignore = options.get(COMMENT, ""), options.get(IGNORE_WARNINGS, False)
+    if not isinstance(value, str) or not value:
+        raise Unreadable("expected the id of a transition, such as InProcessToInReview.")
+    if options.keys() - {COMMENT, IGNORE_WARNINGS}:
+        raise Unreadable(f"allowed beside it: {COMMENT} and {IGNORE_WARNINGS}.")
+    if not isinstance(comment, str) or len(comment) > MAX_COMMENT:
+        raise Unreadable(f"{COMMENT}: expected a text of at most {MAX_COMMENT} characters.")
+    if not isinstance(ignore, bool):
+        raise Unreadable(f"{IGNORE_WARNINGS}: expected true or false.")
+    return {"transition": value, "comment": comment, "ignore_warnings": ignore}
+
+
+def _take_transition(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]) -> Refusals:
+    request = TransitionRequest(**options)
+
+    def take(few: Sequence[str]) -> Refusals:
+        try:
+            return apply_transitions(writer, few, request)
+        except TooHeavy as problem:
+            if len(few) > 1:
+                raise
+            return {few[0]: problem.details}
+
+    refused: dict[str, Sequence[str]] = {}
+    for some in halved([row.element for row in rows], take):
+        refused.update(some)
+    return refused
+
+
+def _read_version(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    if value is not True or options:
+        raise Unreadable("expected true.")
+    return {}
+
+
+def _take_version(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]) -> Refusals:
+    return take_each(writer, rows, lambda own, row: create_version(own, row, named=row.element))
+
+
+BULK_STEPS = {
+    "transition": BulkStep(_read_transition, _take_transition),
+    "createVersion": BulkStep(_read_version, _take_version),
+}

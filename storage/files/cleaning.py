@@ -1,0 +1,84 @@
+"""Removal of files that nothing uses any more, and of contents without a file (D454)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from repository_site.core.database.statements import fetch
+from storage.extension import storage_extensions
+from storage.files.contents import DIGEST, age_of_content, delete_content, names_in, remove_abandoned
+from storage.files.storing import lock_content
+from storage.models import Storage
+from storage.quotas import note_bytes
+from storage.tenancy.scope import tenant_scope
+
+KEPT = timedelta(days=7)
+# Contents that are looked for in one statement.
+ASKED_AT_ONCE = 1_000
+
+
+def remove_unused_files(storage: Storage) -> int:
+    """Remove the files of a storage that no content has had for a week, and contents that a failed upload has left.
+
+    Return the number of removed files.
+    """
+    remove_abandoned()
+    before = timezone.now() - KEPT
+    removed = 0
+    while digests := _unused(storage, before):
+        removed += sum(_remove(storage, digest, before) for digest in digests)
+        if len(digests) < ASKED_AT_ONCE:
+            break
+    for digest in _without_rows(storage):
+        if age_of_content(storage.pk, digest) > KEPT:
+            _remove(storage, digest, before)
+    return removed
+
+
+def _is_unused() -> str:
+    """Return the condition that no app uses the file `f`."""
+    return (
+        " AND ".join(f"NOT EXISTS ({each.uses_of_file})" for each in storage_extensions if each.uses_of_file) or "TRUE"
+    )
+
+
+def _unused(storage: Storage, before: datetime) -> list[str]:
+    sql = f"""SELECT f.digest FROM storage_storedfile f WHERE f.uploaded_on < %s AND {_is_unused()}
+        ORDER BY f.uploaded_on LIMIT %s"""  # noqa: S608  constants
+    with tenant_scope(storage):
+        return sorted({row[0] for row in fetch(sql, [before, ASKED_AT_ONCE])})
+
+
+def _remove(storage: Storage, digest: str, before: datetime) -> int:
+    """Remove the old and unused rows of a content, and the content with its last row."""
+    with tenant_scope(storage), connection.cursor() as cursor:
+        lock_content(digest)
+        # Changes that attach one of them have locked it. After they have ended, the next statement sees what they did.
+        cursor.execute("SELECT size FROM storage_storedfile WHERE digest = %s FOR UPDATE", [digest])
+        sizes = [size for (size,) in cursor.fetchall()]
+        sql = f"DELETE FROM storage_storedfile f WHERE f.digest = %s AND f.uploaded_on < %s AND {_is_unused()}"  # noqa: S608  constants
+        cursor.execute(sql, [digest, before])
+        removed = int(cursor.rowcount)
+        if removed == len(sizes):
+            delete_content(storage.pk, digest)
+            note_bytes(storage, -sizes[0] if sizes else 0)
+        return removed
+
+
+def _without_rows(storage: Storage) -> Iterator[str]:
+    for digests in _contents(storage.pk):
+        with tenant_scope(storage):
+            rows = fetch("SELECT DISTINCT f.digest FROM storage_storedfile f WHERE f.digest = ANY(%s)", [digests])
+        yield from sorted({*digests} - {digest for (digest,) in rows})
+
+
+def _contents(storage: UUID) -> Iterator[list[str]]:
+    """Yield the digests of all contents of a storage, folder by folder."""
+    for folder in names_in(str(storage))[0]:
+        found = [name for name in names_in(f"{storage}/{folder}")[1] if DIGEST.fullmatch(name)]
+        yield from (found[start : start + ASKED_AT_ONCE] for start in range(0, len(found), ASKED_AT_ONCE))

@@ -1,0 +1,152 @@
+"""Contents of files, outside of the database: one folder for each storage, and each content once (D450).
+
+Django's storage API keeps them: a folder of the data folder, or what the installation configures instead.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import Storage as Backend
+from django.core.files.storage import storages
+from django.utils import timezone
+
+from repository_site.core.problems import Busy, NotFound
+
+# Beside the folders of the storages, so that a received file becomes a content by renaming it.
+INCOMING = "incoming"
+DIGEST = re.compile(r"[0-9a-f]{64}")
+# Seconds after which a file that is still incoming was left by a process that was killed.
+ABANDONED = 24 * 3600
+NO_ROOM = (
+    "The server has no room for the file, so nothing was stored. Ask the operator of the installation to free disk"
+    " space, then try again."
+)
+UNAVAILABLE = "The server cannot reach the contents of files; try again in a few seconds."
+LOST = "The content of this file is missing on the server. Upload the file again."
+log = structlog.get_logger("files")
+
+
+def backend() -> Backend:
+    return storages["files"]
+
+
+def content_path(storage: UUID, digest: str) -> str:
+    # A row of a forged backup must not lead into the folder of another storage.
+    if not DIGEST.fullmatch(digest):
+        raise ValueError(f"{digest[:80]!r} is not a SHA-256")
+    return f"{storage}/{digest[:2]}/{digest}"
+
+
+class _Received(File):  # type: ignore[type-arg]  # not generic when it runs
+    """A received file, which the folder of contents takes by renaming it."""
+
+    def temporary_file_path(self) -> str:
+        return str(self.name)
+
+
+@contextmanager
+def incoming_file() -> Iterator[IO[bytes]]:
+    """Return a new file for a content that arrives. It is removed in the end, unless it has become a content."""
+    folder = Path(settings.FILES_DIR) / INCOMING
+    with storing():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+        handle, path = tempfile.mkstemp(dir=folder)
+    try:
+        os.close(handle)
+        with Path(path).open("w+b") as file:
+            yield file
+    finally:
+        with suppress(FileNotFoundError):
+            Path(path).unlink()
+
+
+@contextmanager
+def storing() -> Iterator[None]:
+    """Turn errors of the disk, or of the service that keeps the contents, into problems."""
+    try:
+        yield
+    except OSError as problem:
+        log.error("a file cannot be stored", error=str(problem))
+        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        raise Busy(NO_ROOM if is_full else UNAVAILABLE, retry_after=30 if is_full else 5) from problem
+
+
+def put_content(storage: UUID, digest: str, path: str) -> None:
+    """Make a received file the content with this digest. The same content again replaces it with itself."""
+    with storing():
+        name = content_path(storage, digest)
+        with Path(path).open("rb") as file:
+            # Before the row names it: after a power failure, a row without its content would stay.
+            os.fsync(file.fileno())
+            backend().save(name, _Received(file, path))
+
+
+def has_content(storage: UUID, digest: str) -> bool:
+    with storing():
+        return backend().exists(content_path(storage, digest))
+
+
+def open_content(storage: UUID, digest: str) -> File[Any]:
+    with storing():
+        try:
+            return backend().open(content_path(storage, digest), "rb")
+        except FileNotFoundError:
+            raise NotFound(LOST) from None
+
+
+def delete_content(storage: UUID, digest: str) -> None:
+    with storing():
+        backend().delete(content_path(storage, digest))
+
+
+def age_of_content(storage: UUID, digest: str) -> timedelta:
+    with storing():
+        return timezone.now() - backend().get_modified_time(content_path(storage, digest))
+
+
+def names_in(folder: str) -> tuple[list[str], list[str]]:
+    """Return the names of folders and of files in a folder of the contents."""
+    with storing():
+        try:
+            folders, files = backend().listdir(folder)
+        except FileNotFoundError:
+            return [], []
+        return sorted(folders), sorted(files)
+
+
+def remove_contents(storage: UUID) -> None:
+    """Remove all contents of a storage that does not exist any more."""
+    for folder in names_in(str(storage))[0]:
+        for name in names_in(f"{storage}/{folder}")[1]:
+            with storing():
+                backend().delete(f"{storage}/{folder}/{name}")
+        with storing():
+            backend().delete(f"{storage}/{folder}")
+    with storing():
+        backend().delete(str(storage))
+
+
+def remove_abandoned() -> int:
+    """Remove incoming files that a killed process has left, and return their number."""
+    folder, removed = Path(settings.FILES_DIR) / INCOMING, 0
+    with suppress(FileNotFoundError):
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < time.time() - ABANDONED:
+                    path.unlink()
+                    removed += 1
+    return removed

@@ -1,0 +1,63 @@
+"""Rows of files: the caller of an upload gets one, and the content is stored once (D450)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from django.db import connection
+
+from repository_site.core.database.statements import fetch
+from repository_site.core.problems import Busy
+from storage.files.contents import has_content
+from storage.files.receiving import ReceivedFile
+from storage.models import Storage
+from storage.quotas import begin_quota
+
+AGAIN = "The same content was just removed. Send the file again."
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file as responses and attributes show it."""
+
+    id: str
+    digest: str
+    size: int
+    media_type: str
+    name: str
+    uploaded_on: datetime
+
+
+COLUMNS = "f.id::text, f.digest, f.size, f.media_type, f.name, f.uploaded_on"
+_INSERT = f"""INSERT INTO storage_storedfile AS f (id, digest, size, media_type, name, uploaded_by, uploaded_on)
+    VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (storage_id, digest, name, uploaded_by)
+    DO UPDATE SET uploaded_on = excluded.uploaded_on, media_type = excluded.media_type RETURNING {COLUMNS}"""  # noqa: S608
+_GROWTH = """INSERT INTO storage_storagegrowth (storage_id, made_in, bytes)
+    VALUES (%s, pg_current_xact_id()::text::bigint, %s)"""
+
+
+def lock_content(digest: str) -> None:
+    """Let uploads and the removal of one content wait for each other until the transaction ends."""
+    sql = "SELECT pg_advisory_xact_lock(hashtextextended('file ' || current_setting('repository.storage') || %s, 0))"
+    fetch(sql, [digest])
+
+
+def store_file(storage: Storage, received: ReceivedFile, caller: str, now: datetime) -> FileRow:
+    """Store a received file, whose content is in its place already. Call this in the scope of the storage.
+
+    The same caller gets the same file again for the same content and name, so an upload can be repeated.
+    """
+    lock_content(received.digest)
+    if not has_content(storage.pk, received.digest):
+        raise Busy(AGAIN, retry_after=1)
+    quota = begin_quota(storage)
+    if quota is not None:
+        known = fetch("SELECT FROM storage_storedfile WHERE digest = %s LIMIT 1", [received.digest])
+        if not known:
+            with connection.cursor() as cursor:
+                cursor.execute(_GROWTH, [storage.pk, received.size])
+            quota.check()
+    values = (received.digest, received.size, received.media_type, received.name, caller, now)
+    return FileRow(*fetch(_INSERT, [uuid4(), *values])[0])

@@ -1,0 +1,1 @@
+"""Tables of elements: cells, files, export and import."""

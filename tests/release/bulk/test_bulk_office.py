@@ -1,0 +1,142 @@
+"""Bulk changes in the back office: select, choose, preview, run and report (D471)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from elements.bulk import runs
+from elements.models import BulkRun
+from storage.models import Storage
+from storage.options import Role
+from storage.tenancy.scope import tenant_scope
+from tests.elements.office import Office, main_text
+from tests.jobs import run_jobs
+from tests.release.house import ID, HouseClient, MakeClient
+
+pytestmark = pytest.mark.django_db
+LIST, BULK = "elements/element/", "elements/bulk/"
+
+
+@pytest.fixture
+def office(house: Storage) -> Office:
+    return Office(house, Role.ARCHITECT)
+
+
+def preview(office: Office, what: str, *names: str, **values: str) -> Any:
+    """Return the page of the preview of an operation on some elements."""
+    data = {"element": [ID[each] for each in names], "scope": "selected", "list": "", "what": what, "preview": "1"}
+    response = office.post(BULK, {**data, **values})
+    assert response.status_code == 302, main_text(response)
+    return office.get(response["Location"])
+
+
+def run(office: Office, previewed: Any) -> Any:
+    response = office.post(previewed.request["PATH_INFO"])
+    assert response.status_code == 302, main_text(response)
+    return office.get(response["Location"])
+
+
+def test_selected_elements_are_changed_after_a_preview(office: Office, caller: HouseClient) -> None:
+    selected = {"action": "change_in_bulk", "index": "0", "_selected_action": [ID["inProcess"], ID["inReview"]]}
+    choosing = office.post(f"{LIST}?facet=processes", selected)
+    text = main_text(choosing)
+    assert "The 2 selected elements" in text
+    assert re.search(r"All \d+ elements of the list", text)
+    assert "Set: Purpose" in text
+    valued = office.post(
+        BULK, {"element": selected["_selected_action"], "scope": "selected", "list": "", "what": "set:purp"}
+    )
+    assert "2 elements: Set: Purpose" in main_text(valued)
+    previewed = preview(office, "set:purp", "inProcess", "inReview", **{"a-purp-1033": "New"})
+    text = main_text(previewed)
+    assert "Set: Purpose = New" in text
+    assert "Change 1 element" in text
+    assert "inReview-1 Purpose cannot be changed in the state" in text
+    assert caller.element("inProcess")["attributes"]["purp"] == {"1033": "Purpose"}
+    done = main_text(run(office, previewed))
+    assert "2 of 2 elements, done" in done
+    assert "Change 1 element" not in done
+    assert caller.element("inProcess")["attributes"]["purp"] == {"1033": "New"}
+
+
+def test_all_elements_of_a_filtered_list(office: Office, caller: HouseClient) -> None:
+    choosing = main_text(office.get(f"{BULK}?state=inProcess&facet=processes"))
+    assert "All: the one element of the list" in choosing
+    data = {"scope": "all", "list": "state=inProcess&facet=processes", "what": "clear:owner"}
+    page = office.get(office.post(BULK, data)["Location"])
+    assert "Clear: Owner" in main_text(page)
+    run(office, page)
+    assert "owner" not in caller.element("inProcess")["related"]
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "words"),
+    [
+        ("add:secondaryAuthors", {"r-secondaryAuthors": f"{ID['ben']},{ID['dora']}"}, "Add references: Further authors = Ben, Dora"),
+        ("remove:systems", {"r-systems": ID["erp"]}, "Remove references: Systems = ERP"),
+        ("set:owner", {"r-owner": ID["cora"]}, "Set: Owner = Cora"),
+        ("move", {"parent": ID["released"]}, "Move: released-1"),
+        ("transition:InProcessToInReview", {"ignoreWarnings": "true", "comment": "c"}, "Transition:"),
+        ("delete", {}, "Delete"),
+    ],
+)  # fmt: skip
+def test_operations(office: Office, what: str, values: dict[str, str], words: str) -> None:
+    previewed = preview(office, what, "inProcess", **values)
+    assert words in main_text(previewed)
+    assert "1 of 1 elements, done" in main_text(run(office, previewed))
+
+
+def test_new_versions(office: Office, caller: HouseClient) -> None:
+    run(office, preview(office, "createVersion", "released"))
+    assert caller.element("released")["state"] == "inProcess"
+
+
+def test_missing_values_are_asked_for(office: Office) -> None:
+    data = {"element": [ID["inProcess"]], "scope": "selected", "list": "", "what": "set:purp", "preview": "1"}
+    assert "Enter a value. To remove values, choose Clear." in main_text(office.post(BULK, data))
+
+
+def test_a_large_run_shows_its_progress(office: Office, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "SMALL", 1)
+    page = preview(office, "set:purp", "inProcess", "inReview", "released", **{"a-purp-1033": "New"})
+    assert "0 of 3 elements, waiting" in main_text(page)
+    assert b'http-equiv="refresh"' in page.content
+    run_jobs()
+    page = office.get(page.request["PATH_INFO"])
+    assert "3 of 3 elements, done" in main_text(page)
+    assert b'http-equiv="refresh"' not in page.content
+    listed = office.page("elements/bulk/runs/")
+    assert "Set: Purpose = New preview" in listed
+
+
+def test_reports_are_in_the_language_of_the_page(house: Storage) -> None:
+    german = Office(house, Role.ARCHITECT, language="de")
+    text = main_text(preview(german, "set:purp", "inProcess", "inReview", **{"a-purp-1033": "Neu"}))
+    assert "1 Element ändern" in text
+    assert "Abgelehnte Elemente" in text
+
+
+def test_others_cannot_see_or_run_a_preview(house: Storage, office: Office) -> None:
+    previewed = preview(office, "delete", "inProcess")
+    path = previewed.request["PATH_INFO"]
+    assert Office(house, Role.EDITOR).get(path).status_code == 404
+    administrator = Office(house, Role.ADMINISTRATOR)
+    assert "Change 1 element" not in main_text(administrator.get(path))
+    assert administrator.post(path).status_code == 422
+    with tenant_scope(house):
+        assert not BulkRun.objects.filter(is_dry_run=False).exists()
+
+
+def test_readers_get_no_selection(house: Storage, desk: MakeClient) -> None:
+    reader = Office(house, Role.ANALYZER)
+    page = reader.get(LIST)
+    assert b"_selected_action" not in page.content
+    assert "Change all elements" not in main_text(page)
+    assert reader.get(BULK).status_code == 403
+
+
+def test_an_empty_selection_is_refused(office: Office) -> None:
+    assert office.get(f"{BULK}?state=none").status_code == 404
