@@ -38,6 +38,7 @@ KNOWN = set(GUID.findall(DEMO))
 MECHANIC = "93c5a6af-0d43-5a10-a869-0a495068cd1d"
 ORDER, DIRECTION = "0d13bb15-a64b-55b7-b602-52b6906c2d70", "b950a7aa-f69f-5273-b17c-4a400978062a"
 QUALITY_MANAGER = "2c27973d-3243-5123-b8d5-42d8406e9748"
+FORMER_MANAGER, SALES_MANAGER = "12f6b6b4-2305-5412-bfb5-85ed7355c624", "ecf12ff0-9718-556b-bf70-cfbf38ef3047"
 NAMES_ONLY = {"$resources": "attributes", "$select": "name"}
 PROCESS = {"facetId": "processes", "viewId": "detail"}
 NODE = {
@@ -224,6 +225,15 @@ def _write(run: ExampleRecorder) -> None:
     _send_events(run)
     file = run.call("uploadFile", {}, {"name": "goals.xml"}, "<goals/>")["values"][0]
     run.call("getFile", {"fileId": file["id"]})
+    _change_in_bulk(run, found["id"])
+
+
+def _change_in_bulk(run: ExampleRecorder, element: str) -> None:
+    reviewer = {"add": {"related": {"reviewer": [{"id": QUALITY_MANAGER}]}}}
+    made = run.call("changeInBulk", PROCESS, body={"ids": [element, DIRECTION], "operations": [reviewer]})
+    run.call("getBulkReport", {**PROCESS, "bulkId": made["values"][0]["id"]})
+    made = run.call("handOver", {}, body={"from": FORMER_MANAGER, "to": SALES_MANAGER})
+    run.call("getHandOverReport", {"bulkId": made["values"][0]["id"]})
 
 
 def _send_events(run: ExampleRecorder) -> None:
