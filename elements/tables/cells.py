@@ -24,18 +24,17 @@ SEPARATOR = "\n"
 # apostrophe is the mark itself.
 FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
 MARK = "'"
+DATED = frozenset({DataType.DATE, DataType.DATE_TIME})
 
 
 def cell_of(data_type: DataType | None, value: Any) -> Cell:
     """Return the cell of a value. A stored value may be of another data type than the configuration says by now."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        return _dated(data_type, value) if data_type in DATED else value or None
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float | Decimal):
         return number_cell(value if isinstance(value, Decimal) else Decimal(str(value)))
-    if isinstance(value, str):
-        return _dated(data_type, value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return items_cell(value)
     return to_json(value).decode()
@@ -61,6 +60,8 @@ def moment_cell(value: str) -> Cell:
 
 
 def _dated(data_type: DataType | None, text: str) -> Cell:
+    if not text:
+        return None
     if data_type is DataType.DATE_TIME:
         moment = read_date_time(text)
         fits = moment is not None and not moment.microsecond and moment.date() >= FIRST_DAY

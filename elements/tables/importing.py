@@ -69,7 +69,8 @@ class TableReport:
     @property
     def counts(self) -> dict[str, int]:
         new = sum(each.is_new for each in self.changed)
-        return {"create": new, "update": len(self.changed) - new, "unchanged": len(self.drafts) - len(self.changed)}
+        unchanged = sum(not each.changes and not each.problems for each in self.drafts)
+        return {"create": new, "update": len(self.changed) - new, "unchanged": unchanged}
 
 
 class TableFindings(Findings):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from elements import derived
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
-from elements.reading.assembly.attributes import Values
 from elements.reading.assembly.links import ReferenceLinks, ask_links
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Projection, project
 from elements.reading.bounds import halved, most_text
 from elements.reading.names import chosen_name, read_version_names
 from elements.reading.rows import Identity, VersionRow
 from elements.tables.cells import Cell, RowBatches, cell_of, items_cell, moment_cell
-from elements.tables.columns import Column, ColumnKind, TableColumns
+from elements.tables.columns import ColumnKind, TableColumns
+from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import Inquiry
 
 # Rows in a batch, each of which takes the same number of statements.
@@ -25,6 +28,11 @@ MOST_NAMES = 10_000
 MOMENTS = frozenset(derived.STAMPS) - {"validFrom", "validUntil"}
 
 
+Related = Mapping[str, Sequence[Identity]]
+# Place and conversion of a value, by property and culture.
+ValuePlaces = Mapping[tuple[str, str], tuple[int, Callable[[Any], Cell]]]
+
+
 class TableRows:
     """Reads versions as rows of cells. Names of targets and parents are those of the default culture."""
 
@@ -33,8 +41,14 @@ class TableRows:
         self.columns = columns
         self.cultures = reader.configuration.cultures
         self._projection = _projection(reader, columns)
-        self._has_place = any(each.kind is ColumnKind.PARENT for each in columns.columns)
         self._names: dict[str, str] = {}
+        places = {each: place for place, each in enumerate(columns.columns)}
+        self._fixed = {each.kind: place for each, place in places.items() if not each.key}
+        self._has_place = ColumnKind.PARENT in self._fixed
+        self._context_places = {
+            each.key: (place, place + 1) for each, place in places.items() if each.kind is ColumnKind.TARGETS
+        }
+        self._places: dict[str, ValuePlaces] = {}
 
     def batches(
         self, keys: Iterable[tuple[int, Sequence[str]]], after_reading: Callable[[], None] | None = None
@@ -56,9 +70,10 @@ class TableRows:
         known = rows.read_versions(versions, with_attributes=self._projection.stored, most=most)
         # Without a snapshot, an element may have been deleted in between.
         found = [known[each] for each in versions if each in known]
-        links = self._links(found)
-        self._read_names(links, found)
-        return [(row, self._cells(row, links)) for row in found]
+        links, shown = self._links(found), self._projection.types
+        related = [links.related(row, shown[row.type].contexts) for row in found]
+        self._read_names(links, found, related)
+        return [(row, self._cells(row, links, held)) for row, held in zip(found, related, strict=True)]
 
     def _links(self, found: Sequence[VersionRow]) -> ReferenceLinks:
         inquiry = Inquiry()
@@ -66,10 +81,9 @@ class TableRows:
         inquiry.ask()
         return links({row.parent for row in found if row.parent} if self._has_place else ())
 
-    def _read_names(self, links: ReferenceLinks, found: Sequence[VersionRow]) -> None:
-        shown, closed = self._projection.types, self.reader.audience.closed
-        held = [links.related(row, shown[row.type].contexts).values() for row in found]
-        targets = [each for contexts in held for identities in contexts for each in identities]
+    def _read_names(self, links: ReferenceLinks, found: Sequence[VersionRow], related: Sequence[Related]) -> None:
+        closed = self.reader.audience.closed
+        targets = [each for contexts in related for identities in contexts.values() for each in identities]
         if self._has_place:
             targets += [each for row in found if (each := links.identities.get(row.parent or "")) is not None]
         if len(self._names) > MOST_NAMES:
@@ -81,30 +95,27 @@ class TableRows:
             # A cell has one name a line.
             self._names[version] = " ".join(name.split())
 
-    def _cells(self, row: VersionRow, links: ReferenceLinks) -> list[Cell]:
-        shown = self._projection.types[row.type]
-        attributes = self.reader.writer.attributes(row, shown, has_authors=links.has_authors(row))
-        related = links.related(row, shown.contexts)
+    def _cells(self, row: VersionRow, links: ReferenceLinks, related: Related) -> list[Cell]:
+        """Fill only the cells that have a value: most types have many more columns than an element has values."""
+        shown, type = self._projection.types[row.type], self.reader.types[row.type]
+        cells: list[Cell] = [None] * len(self.columns.columns)
         parent = links.identities.get(row.parent or "")
-        return [self._cell(each, row, attributes, related, parent) for each in self.columns.columns]
+        for kind, place in self._fixed.items():
+            cells[place] = self._fixed_cell(kind, row, type, parent)
+        places = self._value_places(type.key)
+        for key, values in self.reader.writer.attributes(row, shown, has_authors=links.has_authors(row)).items():
+            for culture, value in values.items():
+                if value is not None and (found := places.get((key, culture))) is not None:
+                    place, convert = found
+                    cells[place] = convert(value)
+        for key, targets in related.items():
+            names, ids = self._context_places[key]
+            cells[names] = items_cell([self._names.get(each.version, "") for each in targets])
+            of_versions = key == derived.RELEASE_HISTORY
+            cells[ids] = items_cell([each.version if of_versions else each.element for each in targets])
+        return cells
 
-    def _cell(
-        self,
-        column: Column,
-        row: VersionRow,
-        attributes: Mapping[str, Values],
-        related: Mapping[str, Sequence[Identity]],
-        parent: Identity | None,
-    ) -> Cell:
-        kind, type = column.kind, self.reader.types[row.type]
-        if kind is ColumnKind.VALUE:
-            values = attributes.get(column.key)
-            return None if values is None else self._value(column, type.key, values.get(column.culture))
-        if kind is ColumnKind.TARGETS:
-            return items_cell(self._names.get(each.version, "") for each in related.get(column.key, ()))
-        if kind is ColumnKind.TARGET_IDS:
-            of_versions = column.key == derived.RELEASE_HISTORY
-            return items_cell(each.version if of_versions else each.element for each in related.get(column.key, ()))
+    def _fixed_cell(self, kind: ColumnKind, row: VersionRow, type: ElementType, parent: Identity | None) -> Cell:
         if kind is ColumnKind.ID:
             return row.element
         if kind is ColumnKind.REVISION:
@@ -117,12 +128,22 @@ class TableRows:
             return None
         return self._names.get(parent.version) if kind is ColumnKind.PARENT else parent.element
 
-    def _value(self, column: Column, type: str, value: object) -> Cell:
-        if column.key in MOMENTS:
-            return moment_cell(str(value)) if value else None
-        property = self.columns.properties[type].get(column.key)
-        attribute = property.attribute if property else None
-        return cell_of(attribute.data_type if attribute else None, value)
+    def _value_places(self, type: str) -> ValuePlaces:
+        """Return the columns of a type, decided once instead of for each row."""
+        found = self._places.get(type)
+        if found is None:
+            properties = self.columns.properties[type]
+            attributes = {key: each.attribute for key, each in properties.items() if each.attribute}
+            found = self._places[type] = {
+                (each.key, each.culture): (place, _converter(each.key, attributes[each.key].data_type))
+                for place, each in enumerate(self.columns.columns)
+                if each.kind is ColumnKind.VALUE and each.key in attributes
+            }
+        return found
+
+
+def _converter(key: str, data_type: DataType) -> Callable[[Any], Cell]:
+    return moment_cell if key in MOMENTS else partial(cell_of, data_type)
 
 
 def _projection(reader: Reader, columns: TableColumns) -> Projection:

@@ -145,6 +145,8 @@ def _cell(cell: Cell, place: str, text_format: int) -> str:
 
 def _text(text: str) -> str:
     found = shortened(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if "_x" not in found and found.isprintable():
+        return found
     return UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", found)
 
 

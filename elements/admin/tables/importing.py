@@ -38,6 +38,8 @@ from storage.back_office import storage_office
 from storage.pages import caller_of
 
 PAGE = "back_office/elements/import_table.html"
+MOST_ROWS = 20_000
+"""Rows that a page imports; each of them is read twice while a person waits."""
 SHOWN = 200
 """Most rows and problems that a preview shows."""
 LONGEST = 300
@@ -82,7 +84,7 @@ def import_view(request: HttpRequest) -> HttpResponseBase:
     table: ReadTable | None = None
     try:
         form = _form(request)
-        table = read_any(form.data, form.name)
+        table = _table(form)
         form.chosen = {**remembered_columns(), **_chosen(request, table)}
         report, mapping = _run(writer, labels, form, table, is_preview="_import" not in request.POST)
     except Forbidden:
@@ -153,6 +155,14 @@ def _form(request: HttpRequest) -> ImportForm:
     except ValueError:
         raise Unreadable(_("The preview cannot be read. Choose the file again.")) from None
     return form
+
+
+def _table(form: ImportForm) -> ReadTable:
+    table = read_any(form.data, form.name)
+    if len(table.rows) > MOST_ROWS:
+        text = _("The table has more than %(most)d rows. Import it with manage.py import_table.")
+        raise TooLarge(text % {"most": MOST_ROWS})
+    return table
 
 
 def _chosen(request: HttpRequest, table: ReadTable) -> dict[str, str]:

@@ -133,6 +133,13 @@ def test_a_file_that_is_too_large(office: Office, settings: Settings) -> None:
     assert "manage.py import_table" in main_text(response)
 
 
+def test_a_table_with_too_many_rows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elements.admin.tables.importing.MOST_ROWS", 1)
+    response = choose(office, b"id\n1\n2\n")
+    assert response.status_code == 413
+    assert "The table has more than 1 rows. Import it with manage.py import_table." in main_text(response)
+
+
 def test_only_editors_import(workshop: Storage) -> None:
     analyst = Office(workshop, Role.ANALYZER)
     assert analyst.get(IMPORT).status_code == 403
