@@ -9,8 +9,9 @@ they add.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -62,13 +63,17 @@ class Quota:
         """Let the transaction record its growth. Call this inside the scope, before the first change."""
         set_for_transaction(COUNTED_PARAMETER, str(self.storage))
 
-    def check(self) -> None:
-        """Refuse the transaction, with everything that it has changed, if it grows beyond the quota."""
+    def check(self, noted: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Refuse the transaction, with everything that it has changed, if it grows beyond the quota.
+
+        `noted` is the growth that the transaction itself has noted with `note_bytes`.
+        """
         count = len(QUOTAS)
         with connection.cursor() as cursor:
             cursor.execute(_CHECK_SQL, [self.storage, self.storage])
             rows, *numbers = cursor.fetchone()
         grown, own, measured = (numbers[start : start + count] for start in (0, count, 2 * count))
+        own = [added + noted.get(name, 0) for name, added in zip(QUOTAS, own, strict=True)]
         if problems := list(self._problems(grown, own, measured)):
             raise Invalid(_("The quota of the storage is used up; nothing was changed."), problems)
         if rows > MOST_ROWS:

@@ -350,6 +350,19 @@ class DiagramFilter(ElementFilter):
         return queryset.exclude(type_id__in=living)
 
 
+class ColumnsParameter(ElementFilter):
+    """Not a filter: it takes the parameter with the chosen columns, which the list would refuse otherwise."""
+
+    title = ""
+    parameter_name = "columns"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return []
+
+    def has_output(self) -> bool:
+        return False
+
+
 def _guid(text: str) -> UUID | None:
     return UUID(text) if GUID.fullmatch(text) else None
 
@@ -369,4 +382,5 @@ def element_filters() -> list[type[ElementFilter]]:
         ValidityFilter,
         PlaceFilter,
         DiagramFilter,
+        ColumnsParameter,
     ]

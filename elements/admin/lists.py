@@ -7,7 +7,7 @@ and then reads the wide columns for the rows of the page only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -32,13 +32,15 @@ from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
 from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.saved_lists import chosen_columns, saved_lists
 from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
-from elements.models import Element
-from elements.permissions import READING, Permission, granted_to
+from elements.models import Element, SavedList
+from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
 from elements.reading.names import read_version_names
 from elements.reading.rows import VersionRow, read_references, read_versions
+from elements.sizes.counting import OWNER
 from elements.tables.formats import TableFormat
 from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
@@ -50,6 +52,7 @@ from storage.pages import caller_of
 PAGE_SIZE = 50
 # Larger page numbers would overflow in the database.
 MAX_PAGE = 10_000_000
+CHANGERS = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if not granted <= READING)
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 
@@ -68,6 +71,9 @@ class ListedElement:
     valid_until: str
     changed_on: str
     changed_at: str
+    owners: tuple[Named, ...] = ()
+    created_on: str = ""
+    valid_from: str = ""
 
 
 class ListPaginator(InfinitePaginator):
@@ -107,6 +113,10 @@ class ElementList(UncountedList):
             ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
         self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
         self.show_admin_actions = bool(self.model_admin.get_actions(request))
+        self.saved = saved_lists(request)
+        shown, admin = self.model_admin.get_list_display(request), self.model_admin
+        titles = {key: str(getattr(admin, key).short_description) for key in admin.known_columns}
+        self.columns = [(key, title, key in shown) for key, title in titles.items()]
 
     @property
     def bulk_address(self) -> str:
@@ -116,6 +126,15 @@ class ElementList(UncountedList):
             if self.show_admin_actions
             else ""
         )
+
+    saved: Sequence[SavedList] = ()
+    columns: Sequence[tuple[str, str, bool]] = ()
+    """Key and title of each column, and whether it is shown."""
+
+    @property
+    def list_query(self) -> str:
+        """The query string of this list."""
+        return str(self.get_query_string()).removeprefix("?")
 
     @property
     def suggestion_address(self) -> str:
@@ -155,7 +174,7 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
     found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
     newest = [rows[version] for version in found_versions if version in rows]
     names = read_version_names([row.version for row in newest])
-    held = read_references([row.version for row in newest], AUTHOR_CONTEXTS)
+    held = read_references([row.version for row in newest], (*AUTHOR_CONTEXTS, OWNER))
     people = labels.elements(target for contexts in held.values() for found in contexts.values() for target in found)
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
     found = []
@@ -163,9 +182,12 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
         element = Element(id=UUID(row.element))
         named = [one for name in AUTHOR_CONTEXTS for one in held.get(row.version, {}).get(name, ())]
         authors = tuple(people[each] for each in named if each in people)
+        owners = tuple(people[each] for each in held.get(row.version, {}).get(OWNER, ()) if each in people)
         ends = rows.get(row.published or "", row).valid_until
         name = labels.name(names.get(row.version, {}))
-        element.listed = _listed(labels, name, row, facets, authors, ends)  # type: ignore[attr-defined]  # for the columns
+        listed = _listed(labels, name, row, facets, authors, ends)
+        created, begins = labels.day(row.created_on), labels.day(row.valid_from)
+        element.listed = replace(listed, owners=owners, created_on=created, valid_from=begins)  # type: ignore[attr-defined]  # for the columns
         found.append(element)
     return found
 
@@ -202,6 +224,10 @@ class ElementAdmin(StorageModelAdmin):
     """The list of elements; `detail` and `editing` have the other pages."""
 
     list_display = ("name", "facet", "state", "version", "authors", "valid_until", "changed_on")
+    known_columns = (
+        "name", "facet", "type", "state", "version", "authors", "owner", "created_on", "valid_from", "valid_until",
+        "changed_on", "element_id",
+    )  # fmt: skip
     list_per_page = PAGE_SIZE
     list_fullwidth = True
     search_fields = ("newest__sort_name",)
@@ -225,6 +251,9 @@ class ElementAdmin(StorageModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:
         return ElementList
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return chosen_columns(request, self.known_columns, self.list_display)
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         return element_filters()
@@ -263,6 +292,10 @@ class ElementAdmin(StorageModelAdmin):
     def facet(self, element: Element) -> str:
         return _row(element).facet
 
+    @display(description=_("Type"), ordering="type__position")
+    def type(self, element: Element) -> str:
+        return _row(element).type_name
+
     @display(description=_("State"), ordering="newest__state")
     def state(self, element: Element) -> SafeString:
         return render_to_string("presentation/state.html", {"state": _row(element).state})
@@ -274,6 +307,22 @@ class ElementAdmin(StorageModelAdmin):
     @display(description=_("Authors"))
     def authors(self, element: Element) -> str:
         return ", ".join(each.name for each in _row(element).authors)
+
+    @display(description=_("Owner"))
+    def owner(self, element: Element) -> str:
+        return ", ".join(each.name for each in _row(element).owners)
+
+    @display(description=_("Created on"), ordering="newest__created_on")
+    def created_on(self, element: Element) -> str:
+        return _row(element).created_on
+
+    @display(description=_("Valid from"), ordering="newest__valid_from")
+    def valid_from(self, element: Element) -> str:
+        return _row(element).valid_from
+
+    @display(description=_("Id"), ordering="id")
+    def element_id(self, element: Element) -> str:
+        return str(element.id)
 
     @display(description=_("Valid until"), ordering=Coalesce("published__valid_until", "newest__valid_until"))
     def valid_until(self, element: Element) -> str:
@@ -287,4 +336,5 @@ class ElementAdmin(StorageModelAdmin):
 
 storage_office.add_navigation(
     NavigationEntry(NavigationGroup.CONTENT, _("Elements"), "list", "elements_element_changelist"),
+    NavigationEntry(NavigationGroup.CONTENT, _("Bulk changes"), "checklist", "elements_bulk_runs", CHANGERS),
 )

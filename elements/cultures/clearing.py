@@ -93,6 +93,7 @@ def _without(writer: Writer, row: VersionRow, culture: str) -> PlannedChange:
     )  # fmt: skip
     for name, values in attributes.items():
         if culture in values:
+            change.changed.add(name)
             change.note("attributes", f"{name}[{culture}]", values[culture], None)
     return change
 

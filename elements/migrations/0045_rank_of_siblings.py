@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0043_bulk_refusals")]
+    dependencies = [("elements", "0044_saved_lists")]
     operations = [
         migrations.AddField(
             "element",

@@ -11,11 +11,12 @@ from elements.models.names import VersionName
 from elements.models.people import User, UserGroup
 from elements.models.permalinks import LinkType, Permalink
 from elements.models.references import Reference
+from elements.models.saved_lists import SavedList
 from elements.models.search import SearchDocument, SearchPosting, SearchWord
 from elements.models.tables import TableMapping
 
 __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
-    "Lane", "LinkType", "Permalink", "Reference", "SearchDocument", "SearchPosting", "SearchWord", "Shape",
+    "Lane", "LinkType", "Permalink", "Reference", "SavedList", "SearchDocument", "SearchPosting", "SearchWord", "Shape",
     "ShapeFlow", "TableMapping", "User", "UserGroup", "VersionFile", "VersionName",
 ]  # fmt: skip

@@ -8,20 +8,27 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
+from urllib.parse import quote
 
 from babel.dates import format_date, format_datetime
 from babel.numbers import format_decimal
+from django.urls import get_script_prefix
 from django.utils.translation import gettext as _
 
 from elements.presentation.labels import Labels
 from elements.reading.names import choose
+from elements.values.files import FILES_PATH, is_stored_file
 from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
 from elements.values.markup_text import markup_text
 from elements.writing.writers import NO_END
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Property
+from storage.files.media_types import PICTURES
 from storage.localisation.culture_names import language_names, language_tag, writing
 from storage.localisation.cultures import INVARIANT_CULTURE
+
+# Bytes of a picture of the storage up to which pages show it at once: browsers make the thumbnails.
+SMALL_PICTURE = 2 * 1024 * 1024
 
 
 class Form(StrEnum):
@@ -49,6 +56,8 @@ class File:
     address: str
     type: str
     is_picture: bool
+    is_small: bool = False
+    """Whether the picture is shown at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,11 @@ def _truth(value: Any) -> str:
 
 
 def _file(given: Mapping[str, Any]) -> File:
+    if is_stored_file(given):
+        type = str(given.get("mimeType") or "")
+        address = f"{get_script_prefix()}{FILES_PATH}{quote(str(given.get('address')))}"
+        is_small = int(given.get("size") or 0) <= SMALL_PICTURE
+        return File(str(given.get("title") or given.get("address")), address, type, type in PICTURES, is_small)
     address = str(given.get("fullAddress") or "").strip()
     type = str(given.get("mimeType") or "")
     title = str(given.get("title") or "") or address or str(given.get("address") or "")

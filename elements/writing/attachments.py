@@ -16,7 +16,7 @@ from elements.writing.statements import execute
 from elements.writing.writers import Writer
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
-from repository_site.core.database.statements import as_arrays, id_array
+from repository_site.core.database.statements import as_arrays, id_array, look_up
 
 
 def attach_files(writer: Writer, changes: Sequence[PlannedChange]) -> list[PlannedChange]:
@@ -66,11 +66,12 @@ def forget_files(versions: Collection[str]) -> None:
 
 def copy_files(copies: dict[str, str], left_out: Collection[str]) -> None:
     """Give copies of versions the files of their sources, except in some attributes. `copies` are by source."""
-    sql = """INSERT INTO elements_versionfile (id, version_id, attribute, file_id)
-        SELECT gen_random_uuid(), n.copy, f.attribute, f.file_id
-        FROM unnest(%s::uuid[], %s::uuid[]) AS n (source, copy) JOIN elements_versionfile f ON f.version_id = n.source
-        WHERE f.attribute <> ALL(%s::text[])"""
-    execute(sql, [*as_arrays(list(copies.items())), sorted(left_out)])
+    # One statement for both would need intermediate results on a cluster (D252).
+    sql = (
+        "SELECT version_id::text, attribute, file_id::text FROM elements_versionfile WHERE version_id = ANY(%s::uuid[])"
+    )
+    found = look_up(sql, [id_array(copies)])
+    insert_files([(copies[source], name, file) for source, name, file in found if name not in left_out])
 
 
 def file_attributes(type: ElementType) -> frozenset[str]:

@@ -100,10 +100,10 @@ def _content(request: HttpRequest, storage: Storage, file: FileRow, start: int, 
     if not sending.take(ticket.storage, *ticket.parts):
         content.close()
         raise gate.refuse("files", TOO_MANY, ticket.who)
-    return StreamingHttpResponse(_Pieces(content, end - start, ticket.storage, ticket.parts))
+    return StreamingHttpResponse(_FilePieces(content, end - start, ticket.storage, ticket.parts))
 
 
-class _Pieces:
+class _FilePieces:
     """Pieces of a content for a client that reads it. The server closes them, even if the client reads none."""
 
     def __init__(self, content: File[Any], left: int, storage: str, parts: tuple[Any, ...]) -> None:

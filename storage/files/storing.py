@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from django.db import connection
-
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Busy
 from storage.files.contents import has_content
 from storage.files.receiving import ReceivedFile
 from storage.models import Storage
-from storage.quotas import begin_quota
+from storage.quotas import note_bytes, quota_of
 
 AGAIN = "The same content was just removed. Send the file again."
 
@@ -34,8 +32,6 @@ COLUMNS = "f.id::text, f.digest, f.size, f.media_type, f.name, f.uploaded_on"
 _INSERT = f"""INSERT INTO storage_storedfile AS f (id, digest, size, media_type, name, uploaded_by, uploaded_on)
     VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (storage_id, digest, name, uploaded_by)
     DO UPDATE SET uploaded_on = excluded.uploaded_on, media_type = excluded.media_type RETURNING {COLUMNS}"""  # noqa: S608
-_GROWTH = """INSERT INTO storage_storagegrowth (storage_id, made_in, bytes)
-    VALUES (%s, pg_current_xact_id()::text::bigint, %s)"""
 
 
 def lock_content(digest: str) -> None:
@@ -52,12 +48,9 @@ def store_file(storage: Storage, received: ReceivedFile, caller: str, now: datet
     lock_content(received.digest)
     if not has_content(storage.pk, received.digest):
         raise Busy(AGAIN, retry_after=1)
-    quota = begin_quota(storage)
-    if quota is not None:
-        known = fetch("SELECT FROM storage_storedfile WHERE digest = %s LIMIT 1", [received.digest])
-        if not known:
-            with connection.cursor() as cursor:
-                cursor.execute(_GROWTH, [storage.pk, received.size])
-            quota.check()
+    quota = quota_of(storage)
+    if quota and not fetch("SELECT FROM storage_storedfile WHERE digest = %s LIMIT 1", [received.digest]):
+        note_bytes(storage, received.size)
+        quota.check({"bytes": received.size})
     values = (received.digest, received.size, received.media_type, received.name, caller, now)
     return FileRow(*fetch(_INSERT, [uuid4(), *values])[0])

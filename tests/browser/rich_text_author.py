@@ -58,7 +58,6 @@ class RichTextAuthor:
         self.editor.evaluate("(each, range) => { each.focus(); each.editor.setSelectedRange(range); }", [start, end])
 
     def save(self) -> None:
-        with self.page.expect_navigation():
+        with self.page.expect_navigation(wait_until="load"):
             self.page.locator("[name=_continue]").click()
-        self.page.wait_for_load_state("networkidle")
         self.editor.wait_for(state="attached")

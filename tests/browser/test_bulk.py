@@ -29,6 +29,12 @@ def test_elements_are_selected_and_changed_by_keyboard(visit: NewVisitor) -> Non
     visitor = visit("rita", viewport=WIDE)
     visitor.open(LIST)
     page = visitor.page
+    visitor.page.locator("details.el-list-options summary").click()
+    check_looks(visitor)
+    tab_to(visitor, page.get_by_label("Save this list as"))
+    page.keyboard.type("Drafts")
+    press(visitor, page.locator("details.el-list-options").get_by_role("button", name="Save"))
+    assert page.get_by_role("link", name="Drafts").is_visible()
     boxes = page.locator("input[name=_selected_action]")
     chosen = min(boxes.count(), 2)
     assert chosen
@@ -44,7 +50,7 @@ def test_elements_are_selected_and_changed_by_keyboard(visit: NewVisitor) -> Non
     what.select_option("set:purp")
     press(visitor, page.get_by_role("button", name="Next"))
     check_looks(visitor)
-    tab_to(visitor, page.get_by_label("Purpose (English)"))
+    tab_to(visitor, page.get_by_role("textbox", name="Purpose (English)"))
     page.keyboard.type("Changed together.")
     press(visitor, page.get_by_role("button", name="Preview"))
     check_looks(visitor)

@@ -56,10 +56,8 @@ def test_text_is_typed_and_formatted(author: RichTextAuthor) -> None:
 
 @pytest.mark.parametrize("markup", SHOWN)
 def test_values_pass_through_the_editor(author: RichTextAuthor, markup: str) -> None:
-    """Trix shows each value and gives back the same one, with and without a change."""
-    author.store(markup)
-    author.open()
-    # A value that was written in another form would not be changed by saving, so another form is stored here.
+    """Trix shows each value and gives back the same one. A value that is not changed keeps its form, here a line break
+    at the end."""
     author.store(f"{markup}\n")
     author.open()
     assert author.root.locator(".el-rich-note").inner_text() == ""
@@ -106,8 +104,7 @@ def test_links_are_typed_changed_and_removed(author: RichTextAuthor) -> None:
     author.tool("Link").click()
     field = author.root.get_by_role("combobox")
     field.fill("nonsense")
-    author.keys.press("Escape")
-    author.root.get_by_role("button", name="Set link").click()
+    author.keys.press("Enter")
     assert "Choose an element from the list" in author.root.get_by_role("alert").inner_text()
     field.fill("https://x.example/?a=1&b=2")
     author.keys.press("Enter")

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.admin.lists import ElementAdmin
 from elements.demo.sample import sample_lines
-from elements.models import ElementVersion
+from elements.models import Element, ElementVersion
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -252,3 +252,57 @@ def test_choices_are_searched_among_allowed_types(office: Office) -> None:
     assert choices("types=user&page=2") == {"results": [], "pagination": {"more": False}}
     assert office.get("elements/choices/?types=nothing").status_code == 404
     assert office.get("elements/choices/?type=subProcess&context=nothing").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (f"owner={ID['anna']}", None),
+        ("owner=nobody", []),
+        ("untranslated=1036", []),
+    ],
+)
+def test_filters_by_owner_and_missing_translation(office: Office, query: str, expected: list[str] | None) -> None:
+    found = rows(office, query)
+    if expected is None:
+        assert set(found) <= set(rows(office, "owner=set"))
+    else:
+        assert found == expected
+
+
+def test_untranslated_elements_have_a_text_without_this_culture(office: Office, handbook: Storage) -> None:
+    with tenant_scope(handbook):
+        newest = ElementVersion.objects.filter(id__in=Element.objects.values("newest_id"))
+        texts = {
+            str(each.element_id): [
+                values for name, values in each.attributes.items() if name in ("name", "description", "scope")
+            ]
+            for each in newest
+        }
+    missing = {id for id, values in texts.items() if any(each and not each.get("1031") for each in values)}
+    found = office.get(f"{LIST}?untranslated=1031&diagrams=with").content.decode()
+    shown = set(re.findall(r'name="_selected_action" value="([^"]+)"', found)) or set(
+        re.findall(r"/elements/element/([0-9a-f-]{36})/change", found)
+    )
+    assert shown == missing - {ID["token"]}, "only administrators can open tokens"
+
+
+@pytest.mark.parametrize("column", range(1, 9))
+def test_every_column_can_be_sorted_by(office: Office, column: int) -> None:
+    up, down = (set(rows(office, f"o={sign}{column}")) for sign in ("", "-"))
+    assert up == down == set(EVERYTHING)
+
+
+def test_versions_are_sorted_by_their_numbers(handbook: Storage, office: Office) -> None:
+    columns = ElementAdmin.list_display
+    place = columns.index("version") + 1
+    texts = [
+        re.search(r"\b(\d+)\.(\d+)\b", each) for each in _texts(office, f"facet=processes&stage=published&o={place}")
+    ]
+    numbers = [(int(each[1]), int(each[2])) for each in texts if each]
+    assert numbers == sorted(numbers)
+
+
+def _texts(office: Office, query: str) -> list[str]:
+    page = office.get(f"{LIST}?{query}").content.decode()
+    return [re.sub(r"<[^>]+>", " ", each) for each in re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL)]

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from elements.admin.trees import pages
 from elements.models import Element, ElementChange
 from storage.models import Storage
 from storage.options import Role
@@ -150,6 +151,17 @@ def test_details_are_shown_beside_the_tree(office: Office) -> None:
     assert office.get(f"elements/tree/details/{ID['ship']}x/").status_code == 404
     beside = office.page(f"{SALES}&details={ID['invoice']}")
     assert re.search(r"Invoice Sub process In process .* Id", beside)
+
+
+def test_a_branch_shows_more_children_on_request(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "SIBLINGS", 2)
+    page = office.get(SALES).content.decode()
+    assert branches(page)[-2:] == ["ship", "invoice"]
+    [more] = re.findall(r'href="([^"]*all=1[^"]*)"', page)
+    whole = office.get(more.replace("&amp;", "&").partition("#")[0]).content.decode()
+    assert branches(whole)[-3:] == ["ship", "invoice", "order"]
+    given = {"facet": "processes", "all": "1", "move": moves(office, "invoice")["up"]}
+    assert "all=1" in office.post("elements/tree/move/", given)["Location"]
 
 
 def test_moving_costs_the_same_below_few_and_many(office: Office) -> None:

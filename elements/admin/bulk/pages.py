@@ -32,7 +32,7 @@ from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid, NotFound
 from repository_site.core.wording import GUID
 from storage.access.staff import staff_names
-from storage.back_office import NavigationEntry, NavigationGroup, storage_office
+from storage.back_office import storage_office
 from storage.options import Role
 from storage.pages import caller_of, storage_of
 
@@ -236,6 +236,3 @@ def begin_action(admin: Any, request: HttpRequest, elements: Any) -> HttpRespons
 storage_office.add_page("elements/bulk/", bulk_view, "elements_bulk")
 storage_office.add_page("elements/bulk/runs/", runs_view, "elements_bulk_runs")
 storage_office.add_page("elements/bulk/<uuid:run>/", report_view, "elements_bulk_report")
-storage_office.add_navigation(
-    NavigationEntry(NavigationGroup.CONTENT, gettext_lazy("Bulk changes"), "checklist", "elements_bulk_runs")
-)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.forms import Widget
 from django.forms.widgets import CheckboxSelectMultiple, Input, Select, Textarea
 from django.http import QueryDict
 from django.template.loader import render_to_string
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import BASE_INPUT_CLASSES
@@ -21,6 +22,7 @@ from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import OfficeLabels
 from elements.presentation.labels import Named
 from elements.reading.assembly.projection import DERIVED
+from elements.values.files import FILES_PATH
 from elements.writing.inputs import SERVER_CONTEXTS
 from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.data_types import DataType
@@ -130,7 +132,7 @@ def _form_of(labels: OfficeLabels, attribute: Attribute) -> str:
         case DataType.HTML:
             return _("Formatted text.")
         case DataType.FILES:
-            return _("A list of files, written in JSON as in the API.")
+            return _("Files of this storage, and links to others.")
     return ""
 
 
@@ -180,4 +182,8 @@ def render_field(
     if field.is_rich_text:
         culture = field.culture if field.culture != INVARIANT else str(labels.lcid)
         return lambda: show_rich_text(field.name, area, str(value), _chooses(culture=culture))
+    if field.attribute is not None and field.attribute.data_type is DataType.FILES:
+        address = f"{get_script_prefix()}{FILES_PATH.rstrip('/')}"
+        context = {"area": area, "address": address, "most": settings.FILE_LIMIT}
+        return render_to_string("back_office/elements/files_field.html", context)
     return area

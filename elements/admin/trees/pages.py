@@ -37,11 +37,11 @@ from repository_site.core.wording import GUID, clean_text
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import ReadPage, caller_of
 
-# Roots, and children of one branch; the list shows the rest.
-MANY, SIBLINGS = 200, 100
+# Roots, and children of one branch, by default and if all are asked for; the list shows the rest.
+MANY, SIBLINGS, MOST_SIBLINGS = 200, 100, 1_000
 # Branches that are open at once. Each branch on the page has an address that lists all of them.
 MAX_OPEN = 70
-OPEN = "open"
+OPEN, ALL = "open", "all"
 MOST_FOUND = 20
 DETAILS = "back_office/elements/tree_details.html"
 STEPS = {
@@ -74,13 +74,16 @@ def _show(request: HttpRequest, given: Mapping[str, str], problem: Problem | Non
     }
     if chosen:
         view, opened, text = known[chosen], _opened(given), clean_text(given.get("q", ""))
-        branches, has_more = _branches(request, labels, view, opened)
+        shows_all = given.get(ALL) == "1"
+        branches, has_more = _branches(request, labels, view, opened, shows_all=shows_all)
         types = view.types
         makeable = [each for each in makeable_types(labels, caller_of(request)) if each.key in types]
         addable = [each for each in makeable if types[each.key].is_root]
         roots = [AddableType(labels.type(each), each.color, add_address(each.key)) for each in addable]
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots, "steps": STEPS}
         context |= {"open": ",".join(opened), "text": text, "found": _found(labels, view, text) if text else None}
+        more = "" if shows_all else _address(chosen, opened, **{ALL: "1"})
+        context |= {"shows_all": shows_all, "more": more, "most": MOST_SIBLINGS}
         context |= _about(request, given)
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"
@@ -127,7 +130,9 @@ def move_view(request: HttpRequest) -> HttpResponseBase:
     except Problem as problem:
         return _show(request, given, problem)
     opened = [*_opened(given), *([parent] if parent else [])]
-    return redirect(_address(given.get("facet", ""), list(dict.fromkeys(opened)), move.element, moved=move.element))
+    more = {ALL: "1"} if given.get(ALL) == "1" else {}
+    address = _address(given.get("facet", ""), list(dict.fromkeys(opened)), move.element, moved=move.element, **more)
+    return redirect(address)
 
 
 def _opened(given: Mapping[str, str]) -> list[str]:
@@ -142,15 +147,16 @@ def _address(facet: str, open_elements: Sequence[str], at: str = "", **more: str
 
 
 def _branches(
-    request: HttpRequest, labels: OfficeLabels, view: CompiledView, opened: Sequence[str]
+    request: HttpRequest, labels: OfficeLabels, view: CompiledView, opened: Sequence[str], *, shows_all: bool
 ) -> tuple[list[Branch], bool]:
     """Return the branches from the roots on, and whether there are more roots."""
-    tree, caller = Tree(labels, view, SIBLINGS), caller_of(request)
+    tree, caller = Tree(labels, view, MOST_SIBLINGS if shows_all else SIBLINGS), caller_of(request)
+    more = {ALL: "1"} if shows_all else {}
     roots = [row.identity for row in read_page(tree.roots, MANY + 1)]
 
     def toggle(at: TreePlace) -> str:
         others = [each for each in opened if each != at.element]
-        return _address(view.facet.name, others if at.is_open else [*others, at.element], at.element)
+        return _address(view.facet.name, others if at.is_open else [*others, at.element], at.element, **more)
 
     def offers(link: Named) -> Sequence[AddableType]:
         return addable_below(labels, caller, link.type, link.element)
@@ -171,7 +177,9 @@ def _found(labels: OfficeLabels, view: CompiledView, text: str) -> list[tuple[Na
     found = []
     for hit in hits:
         above = [each for each in ancestors(hit.element, parents) if each != hit.element]
-        found.append((hit, _address(view.facet.name, list(reversed(above)), hit.element, details=hit.element)))
+        # The element may be far down among its siblings.
+        more = {"details": hit.element, ALL: "1"}
+        found.append((hit, _address(view.facet.name, list(reversed(above)), hit.element, **more)))
     return found
 
 

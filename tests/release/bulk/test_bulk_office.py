@@ -12,7 +12,7 @@ from elements.models import BulkRun
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
-from tests.elements.office import Office, main_text
+from tests.elements.office import Office, main_text, names_of
 from tests.jobs import run_jobs
 from tests.release.house import ID, HouseClient, MakeClient
 
@@ -140,3 +140,13 @@ def test_readers_get_no_selection(house: Storage, desk: MakeClient) -> None:
 
 def test_an_empty_selection_is_refused(office: Office) -> None:
     assert office.get(f"{BULK}?state=none").status_code == 404
+
+
+def test_elements_are_filtered_by_tag(office: Office, caller: HouseClient) -> None:
+    body = {"elements": [{"type": "tag", "attributes": {"name": {"1033": "Urgent"}}}]}
+    made = caller.post("rest/facets/tags/views/detail/elements", body).json()["elements"][0]
+    run(office, preview(office, "add:tagFilters", "released", "inProcess", **{"r-tagFilters": made["id"]}))
+    found = office.get(f"{LIST}?tag={made['id']}")
+    assert sorted(names_of(found)) == ["inProcess-1", "released-1"]
+    assert "Tag: Urgent" in main_text(found)
+    assert names_of(office.get(f"{LIST}?tag=nothing")) == []
