@@ -1,6 +1,6 @@
 """Contents of files, outside of the database: one folder for each storage, and each content once (D450).
 
-Django's storage API keeps them: a folder of the data folder, or what the installation configures instead.
+Django's storage API keeps them, in a folder of the data folder or in another one.
 """
 
 from __future__ import annotations

@@ -272,6 +272,23 @@ def test_new_version_has_the_files_of_the_old_one(desk: FileDesk, architect: str
         assert VersionFile.objects.filter(file=id).count() == 2
 
 
+def test_viewers_read_the_file_after_the_release(desk: FileDesk) -> None:
+    admin, viewer = token_for(desk.handbook, Role.ADMINISTRATOR), token_for(desk.handbook, Role.VIEWER)
+    id = desk.upload(admin)["id"]
+    desk.attach(admin, {"id": id})
+    assert desk.get(viewer, id).status_code == 404
+    release = f"/acme/handbook/_api/release/{ID['order']}"
+    step = f"{release}/transitions/InProcessToReleased?ignoreWarnings=true"
+    assert desk.api.post(step, content_type="application/json", token=admin).status_code == 200
+    assert desk.get(viewer, id).content == PNG
+    # The next draft has the same file; without it, the published version still has it.
+    assert desk.api.post(f"{release}/createversion", content_type="application/json", token=admin).status_code == 200
+    with tenant_scope(desk.handbook):
+        drafts = VersionFile.objects.filter(file=id).exclude(version=ID["order-3"])
+        assert drafts.count() == 1
+    assert desk.get(viewer, id).status_code == 200
+
+
 def test_deleting_a_draft_lets_its_files_go(desk: FileDesk) -> None:
     admin = token_for(desk.handbook, Role.ADMINISTRATOR)
     desk.attach(admin, {"id": desk.upload(admin)["id"]})
