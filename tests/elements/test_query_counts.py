@@ -165,9 +165,9 @@ def test_every_operation_is_counted() -> None:
     from elements.api.urls import urlpatterns
 
     # tests/elements/test_webhooks_api.py counts those of webhooks, which do not depend on the content, and
-    # tests/elements/test_files_api.py those of files.
+    # tests/elements/test_files_api.py those of files, tests/release/bulk/test_bulk_runs.py those of bulk changes.
     known = {name.partition(",")[0] for name in OPERATIONS} | {"listWebhooks", "getWebhook", "listWebhookDeliveries"}
-    known.add("getFile")
+    known |= {"getFile", "getBulkReport"}
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
     actions = [getattr(view.cls, view.actions["get"]) for view in views if "get" in view.actions]
     assert {action.operation.id for action in actions} <= known

@@ -105,6 +105,17 @@ def test_a_batch_needs_a_constant_number_of_statements(
     assert counts[0] == counts[1]
 
 
+def test_a_report_needs_a_constant_number_of_statements(caller: HouseClient) -> None:
+    counts = []
+    for ids in ([ID["released"]], [each for each in ALL_STATES if each != ID["inProcess"]]):
+        report = bulk(caller, {"delete": True}, ids=ids, dryRun=False, status=200 if len(ids) <= runs.SMALL else 202)
+        run_jobs()
+        with CaptureQueriesContext(connection) as statements:
+            assert report_of(caller, report["id"])["refused"] == len(ids)
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+
+
 def test_a_caller_who_loses_access_stops(desk: MakeClient, house: Storage) -> None:
     anna = desk(user="anna")
     report = bulk(anna, NEW, ids=drafts(anna, 4), status=202)
