@@ -38,6 +38,7 @@ KNOWN = set(GUID.findall(DEMO))
 MECHANIC = "93c5a6af-0d43-5a10-a869-0a495068cd1d"
 ORDER, DIRECTION = "0d13bb15-a64b-55b7-b602-52b6906c2d70", "b950a7aa-f69f-5273-b17c-4a400978062a"
 QUALITY_MANAGER = "2c27973d-3243-5123-b8d5-42d8406e9748"
+PREDECESSOR, SUCCESSOR = "e9bcf464-3019-5368-a062-17ca41c75a8f", "8a3c46cc-c466-5035-b8f3-a6814294be28"
 NAMES_ONLY = {"$resources": "attributes", "$select": "name"}
 PROCESS = {"facetId": "processes", "viewId": "detail"}
 NODE = {
@@ -224,6 +225,18 @@ def _write(run: ExampleRecorder) -> None:
     _send_events(run)
     file = run.call("uploadFile", {}, {"name": "goals.xml"}, "<goals/>")["values"][0]
     run.call("getFile", {"fileId": file["id"]})
+    _change_many(run, body)
+
+
+def _change_many(run: ExampleRecorder, body: dict[str, Any]) -> None:
+    made = run.call("updateElements", {"facetId": "processes", "viewId": "list"}, body=body)["elements"][0]
+    purpose = {"purp": {"1033": "All goals of a quarter are compared with its figures."}}
+    change = {"ids": [made["id"], ORDER], "operations": [{"set": {"attributes": purpose}}]}
+    found = run.call("changeInBulk", PROCESS, body=change)["values"][0]
+    run.call("getBulkReport", {**PROCESS, "bulkId": found["id"]})
+    given = {"from": PREDECESSOR, "to": SUCCESSOR}
+    found = run.call("handOver", {}, body=given)["values"][0]
+    run.call("getHandOverReport", {"bulkId": found["id"]})
 
 
 def _send_events(run: ExampleRecorder) -> None:

@@ -59,7 +59,7 @@ _PARTS = {
 }
 
 
-class _Pieces:
+class _UnsentBytes:
     """The end of an archive that is sent while it is written; it cannot go back."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class WorkbookWriter:
 
     def __init__(self, headers: Sequence[str], of_text: Sequence[bool]) -> None:
         """`of_text` says which columns contain texts."""
-        self._out = _Pieces()
+        self._out = _UnsentBytes()
         self._archive = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)  # type: ignore[call-overload]  # it only writes
         for name, text in _PARTS.items():
             self._archive.writestr(name, text)

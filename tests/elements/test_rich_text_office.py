@@ -42,9 +42,9 @@ def store(storage: Storage, markup: str) -> None:
         version.save()
 
 
-def stored(storage: Storage) -> Any:
+def stored(storage: Storage, culture: str = "1033") -> Any:
     with tenant_scope(storage):
-        return ElementVersion.objects.get(id=ID["thing-1"]).attributes.get("markup", {}).get("1033")
+        return ElementVersion.objects.get(id=ID["thing-1"]).attributes.get("markup", {}).get(culture)
 
 
 def document(markup: str) -> str:
@@ -222,3 +222,16 @@ def test_links_lead_to_pages_in_the_culture_of_the_field(office: Office, worksho
 
 def test_analyzers_cannot_see_a_form(workshop: Storage) -> None:
     assert Office(workshop, Role.ANALYZER).get(EDIT).status_code == 403
+
+
+def test_bulk_changes_have_the_editor(office: Office, workshop: Storage) -> None:
+    data = {"element": [ID["thing"]], "scope": "selected", "list": "", "what": "set:markup"}
+    shown = office.post("elements/bulk/", data)
+    assert given_document(shown, "a-markup-1033") == []
+    assert "back_office/rich_text" in shown.content.decode()
+    typed = {"a-markup-1031": DEPARTMENT, "rich-a-markup-1033": document("<p>a &amp; b</p>")}
+    previewed = office.post("elements/bulk/", {**data, **typed, "preview": "1"})
+    assert previewed.status_code == 302, main_text(previewed)
+    assert office.post(previewed["Location"]).status_code == 302
+    assert stored(workshop) == f"{DECLARATION}<p>a &amp; b</p>"
+    assert stored(workshop, "1031") == f"{DECLARATION}Research &amp; Development"

@@ -66,6 +66,7 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     is_ready = choice is not None and not errors and (PREVIEW in request.POST or not choice.needs_values)
     if is_ready and selected is None:
         return begin(request, [operation], chosen, dry_run=True)
+    shown = shown_fields(labels, choice, request.POST, errors if PREVIEW in request.POST else {}) if choice else []
     context = {
         **office_context(request, _("Change elements")),
         "ids": ids,
@@ -76,9 +77,8 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         "is_cut": len(every) > MOST,
         "groups": groups,
         "choice": choice,
-        "fields": shown_fields(labels, choice, request.POST, errors if PREVIEW in request.POST else {})
-        if choice
-        else (),
+        "fields": shown,
+        "has_rich_text": any(each.field.is_rich_text for each in shown),
         "back": f"{reverse('admin:elements_element_changelist')}?{query}",
     }
     return TemplateResponse(request, "back_office/elements/bulk.html", context)

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
-from elements.admin.editing.rich_text import show_rich_text
+from elements.admin.editing.rich_text import document_name, show_rich_text, typed_markup
 from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import OfficeLabels
 from elements.presentation.labels import Named
@@ -74,12 +74,16 @@ class Field:
             return _line("datetime-local", step="any")
         return _line("text", inputmode=_KEYBOARDS.get(kind, "text"))
 
-    def read(self, data: QueryDict) -> Typed:
-        """Return the typed value; a field that is missing in the request is empty."""
+    def read(self, data: QueryDict, known: Typed = "") -> Typed:
+        """Return the typed value; a field that is missing in the request is empty. `known` is the value with which the
+        form was opened."""
         data_type = self.attribute.data_type if self.attribute else None
         if data_type is DataType.MULTI_SELECTION_VALUE:
             return data.getlist(self.name)
-        return posted_text(data_type, data.get(self.name) or "")
+        typed = posted_text(data_type, data.get(self.name) or "")
+        if self.is_rich_text:
+            return typed_markup(typed, data.get(document_name(self.name)) or "", str(known))
+        return typed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from elements.admin.editing.fields import PARENT, STEREOTYPE, Field, Row, build_rows, render_field
-from elements.admin.editing.rich_text import document_name, typed_markup
 from elements.admin.editing.typed import NoJson, Typed, read_typed, same_typed, typed_value
 from elements.admin.labels import OfficeLabels
 from elements.admin.linking import titled_text
@@ -114,14 +113,7 @@ class ElementForm:
 
     def fill(self, data: QueryDict) -> None:
         self.read = _known(data.get(READ, ""), self.fields)
-        self.values = {field.name: self._typed(field, data) for field in self.fields}
-
-    def _typed(self, field: Field, data: QueryDict) -> Typed:
-        typed = field.read(data)
-        if not field.is_rich_text:
-            return typed
-        document = data.get(document_name(field.name)) or ""
-        return typed_markup(str(typed), document, str(self.read[field.name]))
+        self.values = {field.name: field.read(data, self.read[field.name]) for field in self.fields}
 
     @property
     def changed(self) -> list[Field]:

@@ -139,6 +139,7 @@ def test_pages_filters_and_reads_by_post(desk: TableDesk) -> None:
     assert page["X-Total-Count"] == str(len(whole) - 1)
     assert "$format=csv" in page["Link"]
     assert column(desk.csv(filter="name -eq 'Box'"), "id") == [ID["box"]]
+    assert desk.csv(select="name", orderBy="name[1033] desc")[1:] == whole[:0:-1]
     posted = desk.api.post(f"{THINGS}?$format=csv&$select=name", b"", "application/json", token=desk.token)
     assert read_csv(posted.content) == whole
 
@@ -172,6 +173,7 @@ def test_what_a_client_accepts(desk: TableDesk) -> None:
             "$format=csv&$expandRelated=parts",
             "$expandRelated: a table has no references of references; leave it out.",
         ),
+        ("$format=csv&$culture=1033", "$culture: a table has a column for each culture; leave it out."),
     ],
 )
 def test_mistakes(desk: TableDesk, query: str, message: str) -> None:

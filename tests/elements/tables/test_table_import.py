@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from elements.models import ElementChange
+from elements.reading.rows import VersionRow
+from elements.tables.cells import Cell
 from elements.tables.files import TableFile, read_any
 from elements.tables.importing import TableReport
+from elements.tables.rows import TableRows
 from repository_site.core.problems import Invalid
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -158,6 +162,19 @@ def test_a_change_of_another_user_since_the_export(desk: TableDesk) -> None:
     with pytest.raises(Invalid):
         run(desk, stale)
     assert desk.element(ID["thing"])["attributes"]["name"]["1033"] == "theirs"
+
+
+def test_a_change_between_the_comparison_and_the_lock(desk: TableDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another transaction may commit in between; the row is compared again under the lock."""
+    compare = TableRows.read_with_versions
+
+    def earlier(rows: TableRows, versions: Sequence[str]) -> list[tuple[VersionRow, list[Cell]]]:
+        return [(row._replace(revision=row.revision - 1), cells) for row, cells in compare(rows, versions)]
+
+    monkeypatch.setattr(TableRows, "read_with_versions", earlier)
+    with pytest.raises(Invalid, match=r"A2: another user is changing this element; try again\."):
+        run(desk, saved_csv([["id", "note"], [ID["thing"], "mine"]]))
+    assert "note" not in desk.element(ID["thing"])["attributes"]
 
 
 def test_every_problem_has_its_cell_and_nothing_is_written(desk: TableDesk) -> None:
