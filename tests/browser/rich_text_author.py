@@ -40,8 +40,8 @@ class RichTextAuthor:
         return None if value is None else str(value).removeprefix(DECLARATION)
 
     def open(self) -> None:
-        self.visitor.open(f"{OFFICE}/elements/element/{self.process}/edit/")
-        self.root.locator("trix-editor").wait_for(state="attached")
+        self.page.goto(f"{self.visitor.base}{OFFICE}/elements/element/{self.process}/edit/", wait_until="load")
+        self.editor.wait_for(state="attached")
 
     def start(self) -> None:
         self.editor.click()

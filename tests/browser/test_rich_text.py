@@ -218,6 +218,19 @@ def test_the_editor_works_by_keyboard(author: RichTextAuthor) -> None:
     assert author.stored() == "<ul>\n<li><strong>one</strong></li>\n<li><strong>two</strong></li>\n</ul>"
 
 
+def test_escape_closes_the_list_and_then_the_link(author: RichTextAuthor) -> None:
+    author.open()
+    author.start()
+    author.keys.press("Control+k")
+    author.root.get_by_role("option").first.wait_for()
+    author.keys.press("Escape")
+    assert author.root.get_by_role("option").count() == 0
+    assert is_focused(author.root.get_by_role("combobox"))
+    author.keys.press("Escape")
+    assert is_focused(author.editor)
+    assert author.tool("Link").get_attribute("aria-expanded") == "false"
+
+
 def test_the_form_is_accessible_in_all_looks(author: RichTextAuthor) -> None:
     author.store(f'<h2>a</h2>{TABLE}<ul><li>b <a href="https://x.example">c</a></li></ul><blockquote>d</blockquote>')
     author.open()
