@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property, partial
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 import structlog
@@ -64,7 +65,9 @@ NO_ROLE = "This requires the permission ShowElement, which no role of the caller
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 # Tells a client that a response has identities only, or comes from the replica (RFC 7240).
 APPLIED = "Preference-Applied"
-KEPT_HEADERS = ("ETag", APPLIED)
+KEPT_HEADERS = ("ETag", "Location", APPLIED)
+# Kept among the headers, of which none has a colon in its name, if it is not 200.
+KEPT_STATUS = ":status"
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
 
@@ -248,11 +251,13 @@ class ApiViewSet(ViewSet):
         note = partial(note_bytes, self.storage)
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
-            return HttpResponse(kept.body, content_type=JSON_TYPE, headers=kept.headers)
+            status = int(kept.headers.pop(KEPT_STATUS, HTTPStatus.OK))
+            return HttpResponse(kept.body, content_type=JSON_TYPE, status=status, headers=kept.headers)
         response = change()
         is_short = len(response.content) <= settings.KEPT_RESPONSE_BYTES
         short = self.kept_answer(response) if is_short else self.reduced_answer()
         headers = {name: short[name] for name in KEPT_HEADERS if name in short}
+        headers |= {KEPT_STATUS: str(short.status_code)} if short.status_code != HTTPStatus.OK else {}
         keep_answer(note, self.caller.label, key, short.content, headers)
         return response
 

@@ -51,6 +51,13 @@ def test_a_large_selection_is_changed_by_a_job(caller: HouseClient, house: Stora
     assert caller.element(made[4])["attributes"]["purp"] == {"1033": "New"}
 
 
+def test_a_repeated_request_gets_the_same_response(caller: HouseClient) -> None:
+    body = {"ids": ALL_STATES, "operations": [NEW]}
+    first, again = (caller.post(BULK, body, **{"Idempotency-Key": "all"}) for _ in range(2))
+    assert (again.status_code, again["Location"], again.content) == (202, first["Location"], first.content)
+    assert [name for name, _ in waiting_jobs()].count("elements.bulk") == 1
+
+
 def test_a_large_preview_changes_nothing(caller: HouseClient, house: Storage) -> None:
     made = drafts(caller, 4)
     before = [caller.element(each) for each in made]
