@@ -66,7 +66,7 @@ test: $(DEV) ## run the tests; needs no service started by hand
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-long: $(DEV) ## run the slow tests: load, browsers, many random cases
-	@$(BIN)/python -m pytest -m long -n 4 $(ARGS)
+	@$(BIN)/python -m pytest -m long -n 3 $(ARGS)
 
 test-faults: $(DEV) ## run the fault tests, which break the database, workers, disk, clients or clock under load
 	@$(BIN)/python -m pytest -m fault -n 3 --ignore tests/faults/test_fairness.py $(if $(filter-out --%,$(ARGS)),,tests/faults) $(ARGS)

@@ -22,7 +22,7 @@ from repository_site.api_document.document import openapi_document
 from repository_site.core.rest.errors import is_api_path
 
 # Contents of files.
-ANY_TYPE = "*/*"
+ANY_TYPE = "application/octet-stream"
 called: set[tuple[str, str]] = set()
 
 

@@ -22,6 +22,7 @@ from elements.filters.probes import Filled, Passes, Probe
 from elements.naming import NAME
 from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.configuration import Configuration
+from storage.localisation.cultures import INVARIANT_CULTURE
 
 FILLED = Filled()
 # Of the values of an attribute by culture, one that can stand in for others (D482).
@@ -203,7 +204,9 @@ class FilterCompiler:
         named = Condition("a.name = ANY(%s::text[])", (sorted({each.name for each in values}),))
         source, given = "jsonb_each(a.stored) AS x(culture, value)", list[Any]()
         if order:
-            meant_and_filled = all_of([groups, FIRST_FILLED])
+            # A value that depends on no culture counts in any case.
+            invariant = Condition("y.culture = %s", (str(INVARIANT_CULTURE),))
+            meant_and_filled = all_of([groups, any_of([invariant, FIRST_FILLED])])
             source = f"""(SELECT y.value FROM jsonb_each(a.stored) AS y(culture, value) WHERE {meant_and_filled.sql}
                 ORDER BY array_position(%s::text[], y.culture) LIMIT 1) AS x"""  # noqa: S608  constants
             given, groups = [*meant_and_filled.parameters, [*map(str, order)]], ALWAYS

@@ -15,7 +15,9 @@ from storage.backup.contents import kept_models
 from storage.models import Message, StaffAccount, TenantModel
 
 # Fields with the label of a caller. References to user elements have the same names, but another type.
-LABEL_FIELDS = frozenset({"caller_label", "requester_label", "decider_label", "created_by", "changed_by"})
+LABEL_FIELDS = frozenset(
+    {"caller_label", "requester_label", "decider_label", "owner_label", "created_by", "changed_by", "uploaded_by"}
+)
 # Label of an account that does not exist here. It never gives access.
 GONE = "account:"
 # A whole field, or the value in the JSON of a message.

@@ -46,7 +46,7 @@ OPERATIONS = {
     "listElements, with a text": f"{VIEWS}/detail/elements?$filter=Contains(purp, 'order') OR Contains(purp, 'result')",
     "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
     "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",
-    "listElements, a table": f"{VIEWS}/detail/elements?$format=csv",
+    "listElements, a table": f"{VIEWS}/detail/elements?$format=csv&$page=1&$pageSize=100",
     "getElement": f"{VIEWS}/detail/elements/{ROOT}",
     "getElement, filtered": f"{VIEWS}/detail/elements/{ROOT}?$filter=type -eq mainProcess",
     "listAttributes": f"{VIEWS}/detail/elements/{ROOT}/attributes",
