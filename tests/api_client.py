@@ -18,9 +18,11 @@ from django.test import Client
 from django.utils.encoding import force_bytes
 from jsonschema_rs import Draft202012Validator
 
+from elements.tables.formats import TableFormat
 from repository_site.api_document.document import openapi_document
 from repository_site.core.rest.errors import is_api_path
 
+TABLES = {each.media_type for each in TableFormat}
 # Contents of files.
 ANY_TYPE = "application/octet-stream"
 called: set[tuple[str, str]] = set()
@@ -81,6 +83,9 @@ def check_answer(method: str, path: str, response: Any) -> None:
     if ANY_TYPE in described["content"]:
         return
     media_type = response["Content-Type"]
+    if "$format" in response.wsgi_request.GET and media_type in TABLES:
+        # Not in the document: most generated clients would then give all lists the type of all formats together.
+        return
     assert media_type in described["content"], media_type
     schema = described["content"][media_type]["schema"]
     if method != "HEAD" and schema.get("format") != "binary":

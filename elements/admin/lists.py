@@ -123,7 +123,7 @@ class ElementList(UncountedList):
         """The page that changes all elements of this list; empty without the right to change any."""
         return (
             f"{reverse('admin:elements_bulk')}{self.get_query_string(remove=[PAGE_VAR])}"
-            if self.show_admin_actions
+            if self.show_admin_actions and self.result_list
             else ""
         )
 

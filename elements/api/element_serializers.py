@@ -12,10 +12,9 @@ from elements.models import ElementChange as ChangeModel
 from elements.permissions import Permission
 from elements.reading.referrers import MOST_DIAGRAMS
 from elements.schemas.type_schemas import DIALECT, POSITION
-from elements.tables.formats import XLSX_TYPE
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS
 from facets.api.facet_serializers import LayoutSerializer
-from repository_site.core.rest.rendering import CSV_TYPE, JSON_TYPE, SVG_TYPE
+from repository_site.core.rest.rendering import SVG_TYPE
 from repository_site.core.rest.serializers import BodySerializer, envelope
 
 
@@ -115,11 +114,6 @@ ReportSerializer = envelope("Report", ElementSerializer)
 
 
 ELEMENT_LIST = OpenApiResponse(ElementsSerializer)
-ELEMENT_LIST_OR_TABLE = {
-    (200, JSON_TYPE): ELEMENT_LIST,
-    (200, CSV_TYPE): OpenApiResponse(OpenApiTypes.STR, "With `$format=csv`: the list as csv, in UTF-8."),
-    (200, XLSX_TYPE): OpenApiResponse(OpenApiTypes.BINARY, "With `$format=xlsx`: the list as a workbook."),
-}
 DiagramLayoutsSerializer = envelope("DiagramLayouts", LayoutSerializer)
 PICTURE = {(200, SVG_TYPE): OpenApiResponse(OpenApiTypes.STR, "The diagram as SVG.")}
 

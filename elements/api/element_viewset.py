@@ -17,7 +17,6 @@ from elements import derived
 from elements.api import query_parameters
 from elements.api.element_serializers import (
     ELEMENT_LIST,
-    ELEMENT_LIST_OR_TABLE,
     ChangesSerializer,
     ElementInfosSerializer,
     ElementsSerializer,
@@ -66,7 +65,7 @@ class ElementViewSet(ElementWritingViewSet):
         versions=ApiVersions.up_to("4.0"),
         parameters=query_parameters.LIST,
         is_conditional=True,
-        responses=ELEMENT_LIST_OR_TABLE,
+        responses=ELEMENT_LIST,
     )
     def list(self, request: Request, **names: str) -> Prepared:
         """Return the root elements of a hierarchical view, or all elements of a flat view.
@@ -104,7 +103,7 @@ class ElementViewSet(ElementWritingViewSet):
         writes=True,
         reads_without_body=True,
         body=UpdateSerializer,
-        responses=ELEMENT_LIST_OR_TABLE,
+        responses=ELEMENT_LIST,
     )
     def update_elements(self, request: Request, **names: str) -> HttpResponse:
         """Update elements that have an `id` and create elements that have none, in one transaction.

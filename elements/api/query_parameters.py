@@ -100,7 +100,8 @@ LOG_PAGES = [
 ]
 _FORMAT = query_parameter(
     FORMAT,
-    f"Returns the list as a table for spreadsheets instead of JSON. It takes the same parameters, except `{EXPAND}`.",
+    "Returns the list as a table for spreadsheets instead of JSON, with the media type of the format. It takes the same"
+    f" parameters, except `{EXPAND}`.",
     enum=[*TableFormat],
 )
 LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]

@@ -100,7 +100,7 @@ def crawl(client: Client, *starts: str) -> dict[str, list[str]]:
         waiting += [
             each
             for each in targets
-            if each.startswith(f"{ROOT}/") and not re.search(r"/_api/|logout|layout=|/account|/table/", each)
+            if each.startswith(f"{ROOT}/") and not re.search(r"/_api/|logout|layout=|/account|/table/|/import/", each)
         ]
     return found
 
