@@ -47,6 +47,7 @@ from tests.release.house import ID, MakeClient
 from tests.release.settable_clock import SettableClock
 from tests.release.task_calls import act, appoint, done
 from tests.release.task_pages import text_of
+from tests.scale import scaled
 
 Deliver = Callable[[], None]
 SignIn = Callable[..., Client]
@@ -323,7 +324,8 @@ def test_approvers_are_reminded_before_a_task_is_due(
 @pytest.mark.django_db
 def test_many_messages_need_little_memory(house: Storage) -> None:
     """An import below an element with many subscribers."""
-    new = [NewMessage(f"staff:{each % 50}", MessageKind.RELEASED, UUID(int=each)) for each in range(10_000)]
+    count = scaled(10_000)
+    new = [NewMessage(f"staff:{each % 50}", MessageKind.RELEASED, UUID(int=each)) for each in range(count)]
     tracemalloc.start()
     try:
         with tenant_scope(house):
@@ -332,7 +334,7 @@ def test_many_messages_need_little_memory(house: Storage) -> None:
     finally:
         tracemalloc.stop()
     with tenant_scope(house):
-        assert Message.objects.count() == 10_000
+        assert Message.objects.count() == count
 
 
 def test_old_messages_are_deleted_in_batches(
