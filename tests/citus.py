@@ -71,7 +71,8 @@ TESTS = (
     "tests/elements/test_ordering.py",
     "tests/elements/test_positions_api.py",
     "tests/elements/tables/test_table_import.py",
-    "tests/release/bulk",
+    "tests/release/bulk/test_bulk_api.py",
+    "tests/release/bulk/test_bulk_runs.py",
     "tests/elements/bpmn/test_bpmn_api.py",
     "tests/elements/search",
     "tests/elements/test_changes_api.py",
@@ -85,15 +86,11 @@ TESTS = (
     "tests/elements/test_history_api.py",
     "tests/elements/test_query_counts.py",
     "tests/elements/test_searching.py",
-    "tests/elements/test_element_office_list.py",
-    "tests/elements/test_reader_pages.py",
     "tests/facets/test_configuration.py",
     "tests/facets/test_changes.py",
     "tests/release/test_story.py",
     "tests/release/messages/test_message_jobs.py",
     "tests/release/test_runs.py",
-    "tests/release/tasks",
-    "tests/release/transitions",
 )
 # With a slash: a run of `tests` would also check that every operation is called.
 WHOLE_SUITE = ("tests/",)
