@@ -7,7 +7,7 @@ from playwright.sync_api import Locator
 from tests.browser.conftest import Visitor
 
 # Presses of the Tab key that a page may need, with the navigation before its content.
-MOST_TABS = 150
+MOST_TABS = 400
 # The outline belongs to the element itself, or to the frame of a field.
 HAS_VISIBLE_FOCUS = """each => {
   const outlined = (one) => {

@@ -28,7 +28,7 @@ from tests.api_client import ApiClient
 from tests.elements.handbook import ID, TEMPLATE, write_lines
 from tests.factories import StorageFactory, token_for
 from tests.faults.sessions import begin_session
-from tests.scale import IS_FULL, slow_on_a_cluster
+from tests.scale import IS_FULL, only_at_full_scale, slow_on_a_cluster
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long, pytest.mark.on_cluster]
 API = "/acme/handbook/_api"
@@ -155,7 +155,7 @@ class Breaker:
     ("breaking", "is_warm"),
     [
         pytest.param(cut, True, marks=slow_on_a_cluster),
-        pytest.param(end_session, False, marks=slow_on_a_cluster),
+        pytest.param(end_session, False, marks=only_at_full_scale),
         (end_nodes, True),
     ],
 )
