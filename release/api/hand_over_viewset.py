@@ -9,16 +9,14 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from elements.api.bulk import bulk_serializers as bodies
-from elements.api.bulk.bulk_viewset import TAG, BulkViewSet
+from elements.api.bulk.bulk_viewset import FIRST, TAG, BulkViewSet
 from elements.bulk.operations import read_operations
 from elements.bulk.runs import BulkRequest, whole_view
 from release.handing_over.steps import HAND_OVER, NEW, OLD, check_people, held_by
 from repository_site.core.problems import Unreadable
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.versioning import ApiVersions
 from storage.options import Role
 
-FIRST = ApiVersions.up_to("1.0")
 FIELDS = {OLD, NEW, bodies.DRY_RUN}
 
 

@@ -123,7 +123,7 @@ def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
     can_run = is_finished and found.is_dry_run and found.changed > 0 and found.state == BulkRun.State.DONE
     if request.method == "POST":
         if not can_run or found.caller_label != caller.label:
-            raise Invalid(_("Only the person who has made a preview can run it."))
+            raise Invalid(_("Only the person who made a preview can run it."))
         elements = BulkRun.objects.values_list("elements", flat=True).get(id=found.id)
         return begin(request, found.operations, [str(each) for each in elements], dry_run=False)
     number = request.GET.get("page", "1")

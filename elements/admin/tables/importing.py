@@ -48,7 +48,7 @@ LONGEST = 300
 
 @dataclass(slots=True)
 class ImportForm:
-    """What a person has sent: the file, and choices about it."""
+    """The request of a person: the file, and choices about it."""
 
     data: bytes = b""
     name: str = ""
