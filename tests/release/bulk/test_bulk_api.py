@@ -198,6 +198,7 @@ def test_reports_stay_for_their_caller_and_for_administrators(desk: MakeClient) 
     report = bulk(anna, {"set": {"attributes": {"purp": {"1033": "New"}}}}, ids=ALL_STATES)
     assert report_of(anna, report["id"]) == report
     assert report_of(desk(user="cora"), report["id"]) == report
+    assert anna.post(f"{BULK}/{report['id']}").json()["values"] == [report]
     page = anna.get(f"{BULK}/{report['id']}?$page=2&$pageSize=3")
     assert page["X-Total-Count"] == "7"
     assert page.json()["values"][0]["refusals"] == report["refusals"][3:6]

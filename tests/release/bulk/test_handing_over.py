@@ -44,6 +44,7 @@ def test_owners_are_replaced_in_versions_of_any_state(desk: MakeClient, rival: S
     assert (again["total"], numbers(again)) == (0, (0, 0, 0))
     known = cora.get(f"{HANDOVER}/{report['id']}").json()["values"][0]
     assert (known["changed"], known["operations"]) == (9, [{"handOver": {"from": ID["ben"], "to": ID["dora"]}}])
+    assert cora.post(f"{HANDOVER}/{report['id']}").json()["values"] == [known]
 
 
 def test_lists_of_people_name_nobody_twice(desk: MakeClient) -> None:
