@@ -184,16 +184,17 @@ class _TableImport:
         for draft in drafts:
             cell = draft.row.cells.get(place)
             if isinstance(cell, BadCell) or cell is None:
-                draft.problem(place, _("is empty, but elements are found by it"))
+                draft.problem(place, _("is empty, but the import finds elements by this column"))
             else:
                 wanted.setdefault(plain_text(cell), []).append(draft)
         found = elements_by_value(self.reader.audience, key.key, key.culture, wanted)
-        for text, (first, *others) in wanted.items():
+        for value, (first, *others) in wanted.items():
             for draft in others:
                 draft.problem(place, _("is the same element as in row %(row)d") % {"row": first.row.number})
-            ids = found.get(text, [])
+            ids = found.get(value, [])
             if len(ids) > 1:
-                first.problem(place, _("%(count)d elements have this value") % {"count": len(ids)})
+                text = _("%(count)d elements have this value; enter the id of the right one")
+                first.problem(place, text % {"count": len(ids)})
             elif ids:
                 self._identify(first, ids[0], place, seen)
 
