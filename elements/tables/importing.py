@@ -188,13 +188,13 @@ class _TableImport:
             else:
                 wanted.setdefault(plain_text(cell), []).append(draft)
         found = elements_by_value(self.reader.audience, key.key, key.culture, wanted)
-        for value, (first, *others) in wanted.items():
+        for text, (first, *others) in wanted.items():
             for draft in others:
                 draft.problem(place, _("is the same element as in row %(row)d") % {"row": first.row.number})
-            ids = found.get(value, [])
+            ids = found.get(text, [])
             if len(ids) > 1:
-                text = _("%(count)d elements have this value; enter the id of the right one")
-                first.problem(place, text % {"count": len(ids)})
+                several = _("%(count)d elements have this value; enter the id of the right one")
+                first.problem(place, several % {"count": len(ids)})
             elif ids:
                 self._identify(first, ids[0], place, seen)
 

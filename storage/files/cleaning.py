@@ -23,7 +23,7 @@ ASKED_AT_ONCE = 1_000
 
 
 def remove_unused_files(storage: Storage) -> int:
-    """Remove unused files that were uploaded more than a week ago, and contents that a failed upload has left.
+    """Remove the files of a storage that no content has had for a week, and contents that a failed upload has left.
 
     Return the number of removed files.
     """
