@@ -30,9 +30,7 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="file to write, or - for standard output")
-        parser.add_argument(
-            "--files", type=Path, metavar="ZIP", help="archive to write the files of the elements to"
-        )
+        parser.add_argument("--files", type=Path, metavar="ZIP", help="archive to write the files of the elements to")
         parser.add_argument("--replica", action="store_true", help=REPLICA_HELP)
 
     def handle(self, *args: Any, **options: Any) -> None:
