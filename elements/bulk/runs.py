@@ -103,7 +103,7 @@ def _refuse_second(caller: Caller) -> None:
     since = timezone.now() - LOST
     found = BulkRun.objects.filter(caller_label=caller.label, state__in=UNFINISHED, changed_on__gte=since).first()
     if found is not None:
-        text = _("Your bulk change %(id)s is not finished yet: %(processed)d of %(total)d elements. Try again later.")
+        text = _("Your bulk change %(id)s is not finished yet: %(processed)d of %(total)d elements. Wait for its end.")
         raise Conflict(text % {"id": found.id, "processed": found.processed, "total": found.total})
 
 

@@ -193,8 +193,7 @@ class _TableImport:
                 draft.problem(place, _("is the same element as in row %(row)d") % {"row": first.row.number})
             ids = found.get(text, [])
             if len(ids) > 1:
-                several = _("%(count)d elements have this value; enter the id of the right one")
-                first.problem(place, several % {"count": len(ids)})
+                first.problem(place, _("%(count)d elements have this value") % {"count": len(ids)})
             elif ids:
                 self._identify(first, ids[0], place, seen)
 

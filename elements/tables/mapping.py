@@ -1,4 +1,4 @@
-"""Mapping from the columns of a file to those of a table (D466): by their headers, or as a person has chosen. Pure."""
+"""Which columns of a file are which columns of a table (D466): by their headers, or as a person has chosen. Pure."""
 
 from __future__ import annotations
 

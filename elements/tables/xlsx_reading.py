@@ -52,7 +52,7 @@ class _WorkbookParts:
             while data := file.read(CHUNK):
                 self.left -= len(data)
                 if self.left < 0:
-                    raise unreadable(_("it unpacks to more than %(most)d MB") % {"most": MOST_UNPACKED // 1024**2})
+                    raise unreadable(_("it has more than %(most)d MB unpacked") % {"most": MOST_UNPACKED // 1024**2})
                 parser.Parse(data, False)
                 yield
             parser.Parse(b"", True)

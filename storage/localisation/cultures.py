@@ -77,7 +77,7 @@ def preferred_culture(accept_language: str, cultures: Sequence[int], default: in
 
 
 def fallback_order(lcid: int, cultures: CultureSet) -> tuple[int, ...]:
-    """Return a data culture, then all others in the order of the fallback (D40, D482)."""
+    """Return all data cultures in the order in which they stand in for one of them (D40, D482)."""
     found: list[int] = []
     while len(found) < len(cultures.data):
         rest = [each for each in cultures.data if each not in found]

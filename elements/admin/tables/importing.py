@@ -111,7 +111,7 @@ def _run(
     with transaction.atomic():
         report = import_table(writer, labels.reader, table, mapping, choices)
         if digest_of(report) != form.digest:
-            raise Conflict(_("The elements have changed since the preview. Nothing was imported; preview it again."))
+            raise Conflict(_("The elements have changed since the preview. Nothing was imported; look at it again."))
         folded = {header.casefold() for header in table.headers.values()}
         usual = {header.casefold(): header for header in known}
         remember_columns(

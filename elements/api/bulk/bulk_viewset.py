@@ -55,7 +55,7 @@ class BulkViewSet(ElementWritingViewSet):
         require_bulk(self.caller)
         self.query(request).finish()
         document = _document(request.data)
-        # Check the form first: a caller should not have to wait for locks to learn of a typing error.
+        # The form first: a caller who waits for locks should not learn of a typing error afterwards.
         stages = read_operations(document.get(bodies.OPERATIONS))
         writer = self.settled_writer(request)
         view = self.view_of(names)

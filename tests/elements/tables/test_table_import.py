@@ -145,7 +145,7 @@ def test_keys_that_several_elements_or_rows_have(desk: TableDesk) -> None:
     rows: list[list[Any]] = [["name[1033]", "note"], ["Thing", "a"], ["New", "b"], ["New", "c"], [None, "d"]]
     report = run(desk, saved_xlsx(rows), key="name[1033]", type="thing", dry_run=True)
     assert problems(report) == [
-        ("A2", "2 elements have this value; enter the id of the right one"),
+        ("A2", "2 elements have this value"),
         ("A4", "is the same element as in row 3"),
         ("A5", "is empty, but the import finds elements by this column"),
     ]

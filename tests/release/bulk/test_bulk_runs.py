@@ -151,7 +151,7 @@ def test_a_caller_has_one_unfinished_run(desk: MakeClient, house: Storage) -> No
     anna, cora = desk(user="anna"), desk(user="cora")
     first = bulk(anna, NEW, ids=ALL_STATES, status=202)
     second = anna.post(BULK, {"ids": ALL_STATES, "operations": [NEW]})
-    text = f"Your bulk change {first['id']} is not finished yet: 0 of 8 elements. Try again later."
+    text = f"Your bulk change {first['id']} is not finished yet: 0 of 8 elements. Wait for its end."
     assert error(second)[0] == 409
     assert error(second)[3] == [text]
     assert numbers(bulk(anna, NEW)) == (1, 0, 0)
