@@ -143,7 +143,7 @@ class _OperationReader:
         self._check_names(given, place)
         attributes = self.reader.attributes(value.get("attributes"), place)
         related = self.reader.related(value.get("related"), place)
-        return Edit(kind, attributes, {name: [*self._ids(held, kind)] for name, held in related.items()})
+        return Edit(kind, attributes, {name: [*self._ids(held)] for name, held in related.items()})
 
     def _check_names(self, names: Sequence[str], place: str) -> None:
         if len(names) > MOST_NAMES:
@@ -152,7 +152,7 @@ class _OperationReader:
             if name in SERVER_ATTRIBUTES or name in SERVER_CONTEXTS:
                 self._wrong(place, f"{name} is read-only")
 
-    def _ids(self, references: Sequence[ReferenceInput], kind: str) -> Iterator[str]:
+    def _ids(self, references: Sequence[ReferenceInput]) -> Iterator[str]:
         for each in references:
             if each.id is None:
                 self._wrong(each.place, 'expected the id of an existing element, such as {"id": "…"}')
@@ -197,7 +197,8 @@ def change_of(
 
 def _changed(kind: str, held: list[str], ids: Sequence[str]) -> list[str]:
     if kind == REMOVE:
-        return [each for each in held if each not in set(ids)]
+        removed = {*ids}
+        return [each for each in held if each not in removed]
     return [*dict.fromkeys([*held, *ids] if kind == ADD else ids)]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 
+from elements.reading.bounds import TooHeavy, halved
 from elements.reading.rows import VersionRow, read_versions
 from elements.writing.deleting import delete_element
 from elements.writing.findings import Findings
@@ -16,6 +17,8 @@ from facets.configuration import CompiledView
 from repository_site.core.database.statements import id_array, look_up
 from repository_site.core.problems import Problem
 
+T = TypeVar("T")
+R = TypeVar("R")
 Refusals = Mapping[str, Sequence[str]]
 # How often deletions are tried again. A chain of references could otherwise take as many attempts as it has elements.
 MOST_ATTEMPTS = 3
@@ -38,6 +41,22 @@ def newest_versions(elements: Sequence[str]) -> list[VersionRow]:
     sql = "SELECT e.newest_id::text FROM elements_element e WHERE e.id = ANY(%s::uuid[])"
     found = read_versions([row[0] for row in look_up(sql, [id_array(elements)])], with_attributes=False)
     return sorted(found.values(), key=lambda row: row.element)
+
+
+def in_parts(
+    items: Sequence[T], take: Callable[[Sequence[T]], R], refuse: Callable[[T, Sequence[str]], R]
+) -> Iterator[R]:
+    """Take a step for all items, or in parts that fit into memory. An item that is too heavy by itself is refused."""
+
+    def attempt(few: Sequence[T]) -> R:
+        try:
+            return take(few)
+        except TooHeavy as problem:
+            if len(few) > 1:
+                raise
+            return refuse(few[0], problem.details)
+
+    return halved(items, attempt)
 
 
 def take_each(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from elements.bulk.steps import BulkStep, Refusals, take_each
-from elements.reading.bounds import TooHeavy, halved
+from elements.bulk.steps import BulkStep, Refusals, in_parts, take_each
 from elements.reading.rows import VersionRow
 from elements.writing.writers import Writer
 from release.lifecycle.transitions import TransitionRequest, apply_transitions
@@ -31,18 +31,9 @@ def _read_transition(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _take_transition(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]) -> Refusals:
-    request = TransitionRequest(**options)
-
-    def take(few: Sequence[str]) -> Refusals:
-        try:
-            return apply_transitions(writer, few, request)
-        except TooHeavy as problem:
-            if len(few) > 1:
-                raise
-            return {few[0]: problem.details}
-
+    take = partial(apply_transitions, writer, request=TransitionRequest(**options))
     refused: dict[str, Sequence[str]] = {}
-    for some in halved([row.element for row in rows], take):
+    for some in in_parts([row.element for row in rows], take, lambda each, reasons: {each: reasons}):
         refused.update(some)
     return refused
 
