@@ -50,6 +50,9 @@ def test_saved_lists_are_bounded(office: Office, house: Storage, monkeypatch: py
     assert office.post("elements/lists/save/", {"name": "One", "list": ""}).status_code == 302
     assert office.post("elements/lists/save/", {"name": "Two", "list": ""}).status_code == 422
     assert office.post("elements/lists/save/", {"name": "One", "list": "q=" + "x" * 5000}).status_code == 422
+    # A list must not be cut, even if it is short enough without its page.
+    long = "p=12345678&q=" + "x" * (saved_lists.LONGEST_QUERY - 5)
+    assert office.post("elements/lists/save/", {"name": "One", "list": long}).status_code == 422
     office.post("elements/lists/save/", {"name": " ", "list": ""})
     assert office.get("elements/lists/save/").status_code == 405
     with tenant_scope(house):
