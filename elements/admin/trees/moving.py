@@ -27,6 +27,8 @@ from repository_site.core.wording import GUID
 from storage.access.callers import Caller
 
 BEFORE, AFTER, INTO, UNDO = "before", "after", "into", "undo"
+# A position after all children.
+LAST = 2**31
 # The place of a problem in the request that this module makes.
 PLACE = re.compile(r"^:? ?(?:(?:rootPath|position)(?:\[0\])?: )?")
 
@@ -106,7 +108,8 @@ def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
 
 def _wanted(page: ElementPage, move: TreeMove) -> tuple[str | None, PositionInput | None]:
     if move.kind == INTO:
-        return move.target, None
+        # With a position, the history has the former one, to which the move can be undone.
+        return move.target, PositionInput(LAST)
     target = find_version(page.labels.reader.audience, move.target)
     if target is None:
         raise Conflict(_("The element beside the new place was deleted meanwhile. Try again."))
