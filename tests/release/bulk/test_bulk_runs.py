@@ -191,4 +191,5 @@ def test_reasons_have_the_language_of_the_request(caller: HouseClient, house: St
         BulkRun.objects.filter(id=report["id"]).update(language="de")
     run_jobs()
     texts = [each for refusal in report_of(caller, report["id"])["refusals"] for each in refusal["reasons"]]
-    assert any("kann im Status" in each or "Status" in each or "Zustand" in each for each in texts), texts
+    assert len(texts) == len(ALL_STATES) - 1
+    assert all("nicht änderbar" in each for each in texts), texts
