@@ -63,6 +63,20 @@ class HandOverViewSet(BulkViewSet):
         self.caller.require_role(Role.ADMINISTRATOR)
         return self.answer_report(request, whole_view(self.configuration), names)
 
+    @Operation(
+        "stopHandOver",
+        tag=TAG,
+        summary="Stop handing over",
+        versions=FIRST,
+        parameters=bodies.PAGES,
+        writes=True,
+        responses=bodies.BulkReportsSerializer,
+    )
+    def stop_hand_over(self, request: Request, **names: str) -> HttpResponse:
+        """Stop handing over, as for bulk changes. Requires the role Administrator."""
+        self.caller.require_role(Role.ADMINISTRATOR)
+        return self.answer_report(request, whole_view(self.configuration), names, stop=True)
+
 
 def _document(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict) or document.keys() - FIELDS or not {OLD, NEW} <= document.keys():

@@ -24,7 +24,7 @@ from elements.admin.bulk.texts import STATES, operation_texts, reason_texts
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.bulk.operations import read_operations
-from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, whole_view
+from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, stop_run, whole_view
 from elements.models import BulkRefusal, BulkRun, Element
 from elements.presentation.page_requests import writer_of
 from facets.blueprint.definitions import ElementType
@@ -36,7 +36,7 @@ from storage.back_office import storage_office
 from storage.options import Role
 from storage.pages import caller_of, storage_of
 
-ELEMENT, SCOPE, LIST, WHAT, PREVIEW = "element", "scope", "list", "what", "preview"
+ELEMENT, SCOPE, LIST, WHAT, PREVIEW, STOP = "element", "scope", "list", "what", "preview", "stop"
 SELECTED, ALL = "selected", "all"
 PAGE_SIZE, MOST_LISTED = 100, 100
 
@@ -112,11 +112,14 @@ def begin(
 
 
 def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
-    """Show the progress and the result of a run; a finished preview offers to run it."""
+    """Show the progress and the result of a run. An unfinished one can be stopped; a finished preview can be run."""
     labels, caller = labels_of(request), caller_of(request)
     found = find_run(caller, run)
     is_finished = found.finished_on is not None
     can_run = is_finished and found.is_dry_run and found.changed > 0 and found.state == BulkRun.State.DONE
+    if request.method == "POST" and STOP in request.POST:
+        stop_run(caller, found)
+        return redirect("admin:elements_bulk_report", found.id)
     if request.method == "POST":
         if not can_run or found.caller_label != caller.label:
             raise Invalid(_("Only the person who made a preview can run it."))

@@ -115,6 +115,21 @@ def test_a_large_run_shows_its_progress(office: Office, house: Storage, monkeypa
     assert "Set: Purpose = New preview" in listed
 
 
+def test_a_run_is_stopped_on_its_page(office: Office, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "SMALL", 1)
+    page = preview(office, "set:purp", "inProcess", "inReview", "released", **{"a-purp-1033": "New"})
+    path = page.request["PATH_INFO"]
+    assert b'id="stop-run"' in page.content
+    assert Office(house, Role.EDITOR).post(path, {"stop": "1"}).status_code == 404
+    assert office.post(path, {"stop": "1"}).status_code == 302
+    stopped = office.get(path)
+    assert "0 of 3 elements, stopped Stopped by the caller." in main_text(stopped)
+    assert b'id="stop-run"' not in stopped.content
+    assert b"hx-trigger" not in stopped.content.partition(b'id="bulk-run"')[2].partition(b">")[0]
+    run_jobs()
+    assert "0 of 3 elements" in main_text(office.get(path))
+
+
 def test_reports_are_in_the_language_of_the_page(house: Storage) -> None:
     german = Office(house, Role.ARCHITECT, language="de")
     text = main_text(preview(german, "set:purp", "inProcess", "inReview", **{"a-purp-1033": "Neu"}))
