@@ -14,7 +14,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from elements.bulk.batches import BulkBatch, run_batch
-from elements.bulk.operations import Stage, read_operations
+from elements.bulk.operations import read_operations
+from elements.bulk.positions import settle_positions
 from elements.models import BulkRefusal, BulkRun
 from elements.permissions import READING, Permission, granted_to, needs_permission
 from elements.writing.writers import Writer, settled_writer
@@ -44,7 +45,6 @@ UNFINISHED = (State.WAITING, State.RUNNING)
 class BulkRequest:
     view: CompiledView
     operations: Sequence[Mapping[str, Any]]
-    stages: Sequence[Stage]
     elements: Sequence[str]
     filter: str = ""
     dry_run: bool = False
@@ -66,11 +66,12 @@ def request_bulk(
     caller, now, total = writer.caller, timezone.now(), len(request.elements)
     if total > MOST:
         raise Invalid(_("The selection has more than %(most)d elements; select fewer.") % {"most": MOST})
+    operations = settle_positions(writer.configuration, request.operations, request.elements)
     run = BulkRun(
         facet=request.view.facet.name if request.view.view.name else "",
         view=request.view.view.name,
         filter=request.filter,
-        operations=list(request.operations),
+        operations=operations,
         elements=[UUID(each) for each in request.elements],
         is_dry_run=request.dry_run,
         state=State.WAITING,
@@ -87,7 +88,7 @@ def request_bulk(
         run.save(force_insert=True)
         run_bulk.enqueue(storage, run=str(run.id))
         return run, ()
-    result = run_batch(writer, request.view, request.stages, request.elements, dry_run=request.dry_run)
+    result = run_batch(writer, request.view, read_operations(operations), request.elements, dry_run=request.dry_run)
     refusals = _add(run, request.elements, result)
     run.state, run.finished_on = State.DONE, timezone.now()
     if is_kept or not request.dry_run:

@@ -45,9 +45,9 @@ class HandOverViewSet(BulkViewSet):
         writer = self.settled_writer(request)
         old, new = (UUID(each) for each in people.values())
         check_people(old, new)
-        view, stages = whole_view(self.configuration), read_operations(operations)
         elements = held_by(writer.configuration, old)
-        wanted = BulkRequest(view, operations, stages, elements, dry_run=document.get(bodies.DRY_RUN, False))
+        view = whole_view(self.configuration)
+        wanted = BulkRequest(view, operations, elements, dry_run=document.get(bodies.DRY_RUN, False))
         return self.answer_run(request, writer, wanted)
 
     @Operation(

@@ -23,7 +23,6 @@ from elements.admin.bulk.choosing import choice_groups, find_choice, read_choice
 from elements.admin.bulk.texts import STATES, operation_texts, reason_texts
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.bulk.operations import read_operations
 from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, stop_run, whole_view
 from elements.models import BulkRefusal, BulkRun, Element
 from elements.presentation.page_requests import writer_of
@@ -106,7 +105,7 @@ def begin(
     """Begin a preview or a run, and show its report."""
     writer, labels = writer_of(request), labels_of(request)
     view = whole_view(labels.configuration)
-    wanted = BulkRequest(view, operations, read_operations(list(operations)), elements, dry_run=dry_run)
+    wanted = BulkRequest(view, operations, elements, dry_run=dry_run)
     run, _refusals = request_bulk(storage_of(request), writer, wanted, is_kept=True)
     return redirect("admin:elements_bulk_report", run.id)
 

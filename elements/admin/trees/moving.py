@@ -19,7 +19,7 @@ from elements.presentation.trees import TreeStep
 from elements.reading.history import read_changes
 from elements.reading.rows import VersionRow, find_version
 from elements.writing.findings import Findings
-from elements.writing.inputs import ElementInput, PositionInput, ReferenceInput
+from elements.writing.inputs import LAST, ElementInput, PositionInput, ReferenceInput
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
 from repository_site.core.problems import Conflict, Invalid, PreconditionFailed
@@ -27,8 +27,6 @@ from repository_site.core.wording import GUID
 from storage.access.callers import Caller
 
 BEFORE, AFTER, INTO, UNDO = "before", "after", "into", "undo"
-# A position after all children.
-LAST = 2**31
 # The place of a problem in the request that this module makes.
 PLACE = re.compile(r"^:? ?(?:(?:rootPath|position)(?:\[0\])?: )?")
 

@@ -57,11 +57,11 @@ class BulkViewSet(ElementWritingViewSet):
         self.query(request).finish()
         document = _document(request.data)
         # The form first: a caller who waits for locks should not learn of a typing error afterwards.
-        stages = read_operations(document.get(bodies.OPERATIONS))
+        read_operations(document.get(bodies.OPERATIONS))
         writer = self.settled_writer(request)
         view = self.view_of(names)
         elements = self._elements(view, document)
-        wanted = BulkRequest(view, document[bodies.OPERATIONS], stages, elements, document.get(bodies.FILTER, ""))
+        wanted = BulkRequest(view, document[bodies.OPERATIONS], elements, document.get(bodies.FILTER, ""))
         return self.answer_run(request, writer, replace(wanted, dry_run=document.get(bodies.DRY_RUN, False)))
 
     def answer_run(self, request: Request, writer: Writer, wanted: BulkRequest) -> HttpResponse:
