@@ -73,7 +73,7 @@ def _fields(
 ) -> list[dict[str, object]]:
     labels = labels_of(request)
     named = labels.elements(each for each in people.values() if GUID.fullmatch(each))
-    titles = {OLD: _("From"), NEW: _("To")}
+    titles = {OLD: _("Person who leaves"), NEW: _("Person who takes over")}
     chooses = f"{reverse('admin:elements_choices')}?types={USER_TYPE}"
     return [
         {
