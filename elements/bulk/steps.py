@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db import transaction
 
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.deleting import delete_element
+from elements.writing.deleting import delete_element, delete_many
 from elements.writing.findings import Findings
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
@@ -76,12 +77,16 @@ def take_each(
 
 
 def delete_each(writer: Writer, view: CompiledView, rows: Sequence[VersionRow]) -> dict[str, list[str]]:
-    """Delete each element or draft, children first. What others of them refer to is tried again a few times."""
+    """Delete elements and drafts together, as far as only they need each other, and the rest one by one, children first.
+    What others of these refer to is tried again a few times."""
 
     def delete(own: Writer, row: VersionRow) -> None:
         delete_element(own, view, row, Findings(), lambda _: None)
 
-    ordered = _children_first(rows)
+    gone: set[str] = set()
+    for some in in_parts(rows, partial(delete_many, writer), lambda row, reasons: set()):
+        gone |= some
+    ordered = _children_first([row for row in rows if row.element not in gone])
     refused = take_each(writer, ordered, delete)
     for _attempt in range(MOST_ATTEMPTS):
         left = take_each(writer, [row for row in ordered if row.element in refused], delete)

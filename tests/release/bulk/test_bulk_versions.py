@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elements.models import ElementVersion
+from elements.models import Element, ElementChange, ElementVersion
 from release.models import LifecycleEntry
-from storage.models import Storage
+from storage.models import Event, Storage
 from storage.tenancy.scope import tenant_scope
 from tests.release.bulk.bulk_calls import BULK, bulk, numbers, reasons
 from tests.release.house import ID, HouseClient, Wire
@@ -82,3 +82,48 @@ def test_versions_need_a_constant_number_of_statements(caller: HouseClient, hous
             assert numbers(in_systems(caller, {"createVersion": True}, ids=made)) == (count, 0, 0)
         counts.append(len(statements))
     assert counts[0] == counts[1]
+
+
+def test_deletions_need_a_constant_number_of_statements(caller: HouseClient, house: Storage) -> None:
+    counts = []
+    for count in (3, 30):
+        made = systems(caller, count)
+        with CaptureQueriesContext(connection) as statements:
+            assert numbers(in_systems(caller, {"delete": True}, ids=made)) == (count, 0, 0)
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+
+
+def test_many_elements_and_drafts_are_deleted_as_one(caller: HouseClient, house: Storage) -> None:
+    made = [*systems(caller, 2), *released(caller, 2)]
+    assert numbers(in_systems(caller, {"createVersion": True}, ids=made[2:])) == (2, 0, 0)
+    for single in (made[0], made[2]):
+        assert caller.post(f"{SYSTEMS.replace('bulk', 'elements')}/{single}/delete").status_code == 200
+    assert numbers(in_systems(caller, {"delete": True}, ids=[made[1], made[3]])) == (2, 0, 0)
+    with tenant_scope(house):
+        left = {each: Element.objects.filter(id=each).values("published_id").first() for each in made}
+        assert [each is None for each in left.values()] == [True, True, False, False]
+        for element in made[2:]:
+            [version] = ElementVersion.objects.filter(element_id=element)
+            assert Element.objects.get(id=element).newest_id == version.id
+        entries = [
+            [*ElementChange.objects.filter(element_id=each, action="deleted").values_list("before__type", flat=True)]
+            for each in made
+        ]
+        assert entries == [["system"]] * 4
+        events = [
+            [*Event.objects.filter(subject_id=each).order_by("time", "id").values_list("type", flat=True)][-1]
+            for each in made
+        ]
+    assert events == ["element.deleted", "element.deleted", "version.deleted", "version.deleted"]
+
+
+def test_what_stays_keeps_what_it_refers_to(caller: HouseClient) -> None:
+    free, used = systems(caller, 2)
+    change = {"id": ID["inProcess"], "related": {"systems": [{"id": used}]}}
+    assert caller.update(change).status_code == 200
+    report = in_systems(caller, {"delete": True}, ids=[free, used, ID["erp"]])
+    assert numbers(report) == (1, 0, 2)
+    found = reasons(report)
+    assert found[used] == [f"other elements refer to it: systems of {ID['inProcess-1']}."]
+    assert "it has been released; let it expire instead." in found["erp"]
