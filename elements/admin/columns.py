@@ -35,10 +35,10 @@ TABLES = {"e": Element._meta.db_table, "v": ElementVersion._meta.db_table}
 class _MissingLast:
     """An order in which missing values come last in both directions, as for `$orderBy`."""
 
-    def asc(self, **options: Any) -> OrderBy:
+    def asc(self: Any, **options: Any) -> OrderBy:
         return OrderBy(self, nulls_last=True)
 
-    def desc(self, **options: Any) -> OrderBy:
+    def desc(self: Any, **options: Any) -> OrderBy:
         return OrderBy(self, descending=True, nulls_last=True)
 
 

@@ -63,7 +63,9 @@ class _Pass:
             # A later stage is a later change, with a time of its own.
             writer = replace(self.writer, author=replace(self.writer.author))
             if isinstance(stage, EditStage):
-                update = partial(update_each, writer, self.view, describe=partial(change_of, writer.configuration, stage))
+                update = partial(
+                    update_each, writer, self.view, describe=partial(change_of, writer.configuration, stage)
+                )
                 for outcome in in_parts(left, update, lambda each, reasons: UpdateOutcome((), {each: reasons})):
                     self._note(outcome.changed, outcome.refused)
                 continue

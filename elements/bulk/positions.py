@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from elements.bulk.operations import MOVE, POSITION
+from elements.bulk.operations import MOVE
 from elements.writing.findings import Findings, invalid
-from elements.writing.inputs import LAST
+from elements.writing.inputs import LAST, POSITION
 from elements.writing.statements import read_order
 from facets.configuration import Configuration
 
@@ -51,4 +51,5 @@ def _place(place: str, position: Any, order: Sequence[str]) -> int:
     if id.lower() not in order:
         text = _("%(id)s is not another child of the parent; name a sibling, or a number") % {"id": id}
         raise invalid(place, text)
-    return order.index(id.lower()) + (side == "after")
+    number = order.index(id.lower())
+    return number + 1 if side == "after" else number

@@ -77,7 +77,7 @@ def take_each(
 
 
 def delete_each(writer: Writer, view: CompiledView, rows: Sequence[VersionRow]) -> dict[str, list[str]]:
-    """Delete elements and drafts together, as far as only they need each other, and the rest one by one, children first.
+    """Delete elements and drafts together, as far as only they need each other, then the rest alone, children first.
     What others of these refer to is tried again a few times."""
 
     def delete(own: Writer, row: VersionRow) -> None:

@@ -49,7 +49,7 @@ def read_untranslated(
 def is_untranslated(
     configuration: Configuration, audience: Audience, lcid: int, *, element: str, version: str
 ) -> Condition:
-    """Return the condition that an element lacks a value in a culture. The tables are called `element` and `version`."""
+    """Return the condition that an element lacks a value in a culture, for tables with these names."""
     types, names = _translatable(configuration, audience)
     given = id_array(types), text_array(names), str(lcid), *_PARAMETERS
     return Condition(f"EXISTS (SELECT {_missing(element, version)})", given)

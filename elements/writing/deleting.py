@@ -27,7 +27,6 @@ from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
 
-
 # How often elements that something needs are taken out of many. A chain of references may be as long as their number.
 MOST_ROUNDS = 4
 
@@ -124,7 +123,7 @@ def delete_many(writer: Writer, found: Sequence[VersionRow]) -> set[str]:
 def _other_versions(versions: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     sql = """SELECT v.element_id::text, v.id::text FROM elements_elementversion v
         WHERE v.element_id = ANY(%s::uuid[]) AND v.id <> ALL(%s::uuid[]) ORDER BY v.major DESC, v.minor DESC"""
-    found: dict[str, tuple[str, ...]] = {element: () for element in versions}
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(versions, ())
     for element, version in fetch(sql, [list(versions), list(versions.values())]):
         found[element] += (version,)
     return found

@@ -31,7 +31,7 @@ class StorageJob(Generic[P]):
     queue: str
     on_events: bool
     after_events: float | None
-    on_failure: Callable[Concatenate[Storage, P], None] | None
+    on_failure: Callable[..., None] | None
 
     def __call__(self, storage: Storage, *args: P.args, **kwargs: P.kwargs) -> None:
         self.function(storage, *args, **kwargs)
@@ -97,7 +97,7 @@ def job(
     queue: str = QUEUE,
     on_events: bool = False,
     after_events: float | None = None,
-    on_failure: Callable[Concatenate[Storage, P], None] | None = None,
+    on_failure: Callable[..., None] | None = None,
 ) -> Callable[[Callable[Concatenate[Storage, P], None]], StorageJob[P]]:
     """Declare a function as a job. It gets its storage, whose scope is open: all of it is one transaction.
 

@@ -97,7 +97,7 @@ class BulkViewSet(ElementWritingViewSet):
         responses=bodies.BulkReportsSerializer,
     )
     def stop_bulk_change(self, request: Request, **names: str) -> HttpResponse:
-        """Stop a bulk change before its next elements, and return its report. Elements that it has changed stay changed.
+        """Stop a bulk change before its next elements, and return its report. What it has changed so far stays.
 
         Callers stop their own, administrators all. A bulk change that has ended stays as it is.
         """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
 
 from elements.bulk.steps import Refusals, in_parts
 from elements.reading.bounds import TooHeavy
@@ -30,7 +30,7 @@ def test_an_unknown_file_refuses_each_element(caller: HouseClient) -> None:
     assert reasons(report) == {"inProcess": [text], "released": [text]}
 
 
-def test_a_full_parent_refuses_each_new_child(caller: HouseClient, settings: SettingsWrapper) -> None:
+def test_a_full_parent_refuses_each_new_child(caller: HouseClient, settings: Any) -> None:
     made = make(caller, "Ash", "Beech", "Cedar")
     bulk(caller, {"move": {"parent": made[2]}}, ids=made[:1])
     settings.MAX_CHILDREN = 1

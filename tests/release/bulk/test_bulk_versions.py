@@ -66,7 +66,7 @@ def test_diagrams_are_copied(caller: HouseClient) -> None:
     assert numbers(bulk(caller, {"createVersion": True}, ids=[ID["released"], ID["order"]])) == (2, 0, 0)
     for name in ("released", "order"):
         content = caller.get(f"rest/facets/processes/views/detail/elements/{ID[name]}/content").json()
-        assert len(content["values"]) == 3
+        assert len(content["elements"]) == 3
 
 
 def test_expired_versions_are_copied_if_nothing_is_published(caller: HouseClient) -> None:
