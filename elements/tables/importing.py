@@ -1,7 +1,7 @@
 """Import of a table (D465): one plan for the preview and for the import, by the same rules as every other change.
 
 A plan writes nothing. An import makes the plan again under locks and writes it in one transaction, unless a cell has a
-problem. API and pages have the same update (`elements/writing/updating.py`), so history and events are the same, too.
+problem. The API and the pages use the same update (`elements/writing/updating.py`), so history and events are the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from repository_site.core.wording import GUID, printable
 
 @dataclass(frozen=True, slots=True)
 class ImportChoices:
-    """How an import finds elements and what it creates."""
+    """Choices about rows without an id."""
 
     key: Column | None = None
     """Attribute by which rows without an id are found."""
@@ -184,7 +184,7 @@ class _TableImport:
         for draft in drafts:
             cell = draft.row.cells.get(place)
             if isinstance(cell, BadCell) or cell is None:
-                draft.problem(place, _("is empty, but elements are found by it"))
+                draft.problem(place, _("is empty, but the import finds elements by this column"))
             else:
                 wanted.setdefault(plain_text(cell), []).append(draft)
         found = elements_by_value(self.reader.audience, key.key, key.culture, wanted)

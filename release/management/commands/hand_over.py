@@ -1,4 +1,4 @@
-"""`manage.py hand_over`: hand over everything of one user to another."""
+"""`manage.py hand_over`: hand over the work of one user to another."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SHOWN = 20
 
 class Command(RepositoryCommand):
     help = (
-        "Hand over everything of one user to another, before somebody leaves: the user is replaced as owner, author,\n"
-        "reviewer and in all other contexts that name people, in newest and published versions of any state, and\n"
-        "open tasks are delegated. Each batch of 200 elements is one transaction; refused elements are reported and\n"
-        "stay as they are."
+        "Hand over the work of one user to another before somebody leaves. The new user replaces the old one as\n"
+        "owner, author and reviewer, and in all other contexts that name people, in the newest and published\n"
+        "versions, whatever their state. Open tasks are delegated. Each batch of 200 elements is one transaction;\n"
+        "refused elements are reported and stay as they are."
     )
     examples = """\
   manage.py hand_over acme handbook 6f1c… 9d2e… --dry-run    show what would happen

@@ -149,7 +149,7 @@ def test_only_editors_import(workshop: Storage) -> None:
 
 def test_in_german(workshop: Storage) -> None:
     office = Office(workshop, Role.EDITOR, language="de")
-    assert "Arbeitsmappe (xlsx) oder csv" in office.page(IMPORT)
+    assert "Arbeitsmappe (xlsx) oder CSV" in office.page(IMPORT)
     text = main_text(choose(office, saved_csv([["id", "count"], [ID["thing"], "viele"]])))
     assert "muss eine ganze Zahl" in text
 
