@@ -45,9 +45,9 @@ class HandOverViewSet(BulkViewSet):
         writer = self.settled_writer(request)
         old, new = (UUID(each) for each in people.values())
         check_people(old, new)
-        view, stages = whole_view(self.configuration), read_operations(operations)
         elements = held_by(writer.configuration, old)
-        wanted = BulkRequest(view, operations, stages, elements, dry_run=document.get(bodies.DRY_RUN, False))
+        view = whole_view(self.configuration)
+        wanted = BulkRequest(view, operations, elements, dry_run=document.get(bodies.DRY_RUN, False))
         return self.answer_run(request, writer, wanted)
 
     @Operation(
@@ -62,6 +62,20 @@ class HandOverViewSet(BulkViewSet):
         """Return the report, as for bulk changes. Requires the role Administrator."""
         self.caller.require_role(Role.ADMINISTRATOR)
         return self.answer_report(request, whole_view(self.configuration), names)
+
+    @Operation(
+        "stopHandOver",
+        tag=TAG,
+        summary="Stop handing over",
+        versions=FIRST,
+        parameters=bodies.PAGES,
+        writes=True,
+        responses=bodies.BulkReportsSerializer,
+    )
+    def stop_hand_over(self, request: Request, **names: str) -> HttpResponse:
+        """Stop handing over, as for bulk changes. Requires the role Administrator."""
+        self.caller.require_role(Role.ADMINISTRATOR)
+        return self.answer_report(request, whole_view(self.configuration), names, stop=True)
 
 
 def _document(document: Any) -> dict[str, Any]:

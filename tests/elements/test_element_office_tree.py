@@ -96,6 +96,14 @@ def test_moves_in_and_out(handbook: Storage, office: Office) -> None:
     assert place(handbook, "invoice") == ("sales", ["ship", "invoice", "order"])
 
 
+def test_undo_returns_an_element_to_its_place_among_its_former_siblings(handbook: Storage, office: Office) -> None:
+    location = move(office, moves(office, "invoice")["in"])
+    page = office.get(location.partition("#")[0]).content.decode()
+    [undo] = re.findall(r'name="move" value="([^"]*)" data-undo', page)
+    move(office, undo)
+    assert place(handbook, "invoice") == ("sales", ["ship", "invoice", "order"])
+
+
 def test_the_history_shows_the_position_from_one_on(office: Office) -> None:
     move(office, moves(office, "invoice")["up"])
     assert re.search(r"Position .*2.*1", office.element(ID["invoice"], tab="record"))
@@ -129,6 +137,8 @@ def test_only_people_who_can_move_get_the_buttons(handbook: Storage, office: Off
     assert moves(office, "ship") == {}
     analyzer = Office(handbook, Role.ANALYZER)
     assert "data-step" not in analyzer.get(SALES).content.decode()
+    assert "Your roles do not allow moving elements." in analyzer.page(SALES)
+    assert "Drag an element to move it" in office.page(SALES)
     value = f"{ID['invoice']}/{ID['sales']}/before/{ID['ship']}"
     assert analyzer.post("elements/tree/move/", {"move": value}).status_code == 403
     assert office.get("elements/tree/move/").status_code == 405

@@ -19,7 +19,7 @@ from elements.presentation.trees import TreeStep
 from elements.reading.history import read_changes
 from elements.reading.rows import VersionRow, find_version
 from elements.writing.findings import Findings
-from elements.writing.inputs import ElementInput, PositionInput, ReferenceInput
+from elements.writing.inputs import LAST, ElementInput, PositionInput, ReferenceInput
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
 from repository_site.core.problems import Conflict, Invalid, PreconditionFailed
@@ -106,7 +106,8 @@ def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
 
 def _wanted(page: ElementPage, move: TreeMove) -> tuple[str | None, PositionInput | None]:
     if move.kind == INTO:
-        return move.target, None
+        # With a position, the history has the former one, to which the move can be undone.
+        return move.target, PositionInput(LAST)
     target = find_version(page.labels.reader.audience, move.target)
     if target is None:
         raise Conflict(_("The element beside the new place was deleted in the meantime. Try again."))

@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from elements.api import query_parameters
+from elements.api.element_serializers import PositionField
 from elements.bulk.operations import MOST_OPERATIONS
 from elements.bulk.runs import SMALL
 from elements.filters.parsing import MAX_LENGTH
@@ -33,7 +34,10 @@ class BulkReferencesSerializer(BodySerializer):
 BulkMoveSerializer = type(
     "BulkMove",
     (BodySerializer,),
-    {"parent": serializers.UUIDField(allow_null=True, help_text="The new parent; null for the top of the tree.")},
+    {
+        "parent": serializers.UUIDField(allow_null=True, help_text="The new parent; null for the top of the tree."),
+        "position": PositionField(required=False, allow_null=True),
+    },
 )
 
 

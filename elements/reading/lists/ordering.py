@@ -67,6 +67,22 @@ def read_order(configuration: Configuration, vocabulary: Vocabulary, text: str) 
     return _OrderReader(configuration, vocabulary).read(text)
 
 
+def attribute_key(configuration: Configuration, name: str, cultures: Sequence[int]) -> SortExpression:
+    """Return the key of an attribute in the first of these cultures that has a value, for elements of all types.
+
+    If types define the attribute with different kinds of values, those of the first kind count.
+    """
+    types: dict[ValueKind, list[str]] = {}
+    for type in configuration.types.values():
+        for each in type.properties:
+            if each.key == name and each.attribute and each.attribute.data_type not in UNSORTED_TYPES:
+                types.setdefault(KINDS[each.attribute.data_type], []).append(str(configuration.type_ids[type.key]))
+    kind, found = next(iter(types.items()))
+    keys = [_stored(kind, name, culture) for culture in (INVARIANT_CULTURE, *cultures)]
+    texts, parameters = [each.sql for each in keys], [one for each in keys for one in each.parameters]
+    return SortExpression(f"coalesce({', '.join(texts)})", tuple(parameters)).on(found)
+
+
 def collation_pairs(language: str) -> list[tuple[str, str]]:
     """Return the letters of a language to replace before accents are dropped, each with its replacement."""
     own = {
