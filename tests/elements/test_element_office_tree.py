@@ -137,7 +137,7 @@ def test_only_people_who_can_move_get_the_buttons(handbook: Storage, office: Off
     assert moves(office, "ship") == {}
     analyzer = Office(handbook, Role.ANALYZER)
     assert "data-step" not in analyzer.get(SALES).content.decode()
-    assert "Your roles do not allow moving elements." in analyzer.page(SALES)
+    assert "Your roles do not allow you to move elements." in analyzer.page(SALES)
     assert "Drag an element to move it" in office.page(SALES)
     value = f"{ID['invoice']}/{ID['sales']}/before/{ID['ship']}"
     assert analyzer.post("elements/tree/move/", {"move": value}).status_code == 403
