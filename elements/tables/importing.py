@@ -29,7 +29,7 @@ from elements.tables.rows import BATCH, TableRows
 from elements.writing.deciding.lookups import type_called
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
-from elements.writing.persisting import check_children, write_changes
+from elements.writing.persisting import prepare_changes, write_changes
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.updating import OnLocked, plan_update
 from elements.writing.writers import Writer
@@ -318,7 +318,9 @@ class _TableImport:
                 if self.is_writing:
                     write_changes(self.writer, changes)
                 else:
-                    check_children(changes)
+                    late = Findings()
+                    prepare_changes(self.writer, changes, late)
+                    late.raise_any()
                     transaction.set_rollback(True)
         except Problem as problem:
             if isinstance(problem, TooHeavy) and len(drafts) > 1:
