@@ -28,8 +28,8 @@ class Command(RepositoryCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
-        parser.add_argument("old", metavar="FROM", type=_user, help="id of the user who leaves")
-        parser.add_argument("new", metavar="TO", type=_user, help="id of the user who takes over")
+        parser.add_argument("old", metavar="FROM", type=UUID, help="id of the user who leaves")
+        parser.add_argument("new", metavar="TO", type=UUID, help="id of the user who takes over")
         parser.add_argument("--dry-run", action="store_true", help="report what would change, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,3 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{work.changed:,} elements {verb}, {len(work.refused):,} refused.")
         if work.refused:
             raise CommandError(f"{len(work.refused):,} elements were refused and stay as they were.")
-
-
-def _user(text: str) -> UUID:
-    return UUID(text)
