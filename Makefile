@@ -131,7 +131,7 @@ docs: $(DEV) ## write the generated pages of docs/
 	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
 
 examples: $(DEV) ## record the examples of the OpenAPI document from the demo storage
-	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -n 0 tests/repository_site/test_api_examples.py
+	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -m "" -n 0 tests/repository_site/test_api_examples.py
 
 messages: $(DEV) ## update the translations, and list the texts without one
 	@$(BIN)/python -m repository_site.translations
