@@ -49,7 +49,7 @@ def _place(place: str, position: Any, order: Sequence[str]) -> int:
         return position
     [(side, id)] = position.items()
     if id.lower() not in order:
-        text = _("%(id)s is not another child of the parent; name a sibling, or a number") % {"id": id}
+        text = _("%(id)s is not a sibling; name another child of the same parent, or a number") % {"id": id}
         raise invalid(place, text)
     number = order.index(id.lower())
     return number + 1 if side == "after" else number

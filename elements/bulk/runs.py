@@ -153,7 +153,7 @@ def _fail(storage: Storage, run: str) -> None:
     found = BulkRun.objects.only("language").filter(id=run).first()
     if found is not None:
         with translation.override(found.language or None):
-            text = _("An error in the service has stopped the change. The operator finds it among the failed jobs.")
+            text = _("An error in the service has stopped the change. Operators find it among the failed jobs.")
             _stop(run, text)
 
 

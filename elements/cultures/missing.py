@@ -10,7 +10,8 @@ from elements.filters.conditions import Condition
 from elements.reading.rows import IDENTITY, Audience, Identity
 from elements.writing.inputs import SERVER_ATTRIBUTES
 from facets.configuration import Configuration
-from repository_site.core.database.statements import fetch, id_array, text_array
+from repository_site.core.database.statements import fetch, id_array
+from repository_site.core.rest.rendering import to_json
 
 _FILLED = FILLED.json("x.value")
 _PARAMETERS = (*FIRST_FILLED.parameters, *_FILLED.parameters)
@@ -28,9 +29,7 @@ def read_untranslated(
 ) -> list[Untranslated]:
     """Return elements in the order of their names, after the one with the id `after`. Versions are those that the
     caller sees; attributes that the caller does not see are not looked at."""
-    types, names = _translatable(configuration, audience, facet)
-    if not types:
-        return []
+    names = _translatable(configuration, audience, facet)
     # Comparing rows of keys gives the order of the list. The first condition is one that an index can use.
     start = """AND v.sort_name >= (SELECT w.sort_name FROM wanted w)
         AND (v.sort_name, e.id) > (SELECT w.sort_name, w.id FROM wanted w)"""
@@ -42,41 +41,39 @@ def read_untranslated(
                 {_missing("e", "v")}) m
         WHERE e.type_id = ANY(%s::uuid[]) AND m.names IS NOT NULL {start if after else ""}
         ORDER BY v.sort_name, e.id LIMIT %s"""  # noqa: S608  constants
-    rows = fetch(sql, [after, id_array(types), text_array(names), str(lcid), *_PARAMETERS, id_array({*types}), limit])
-    return [Untranslated(Identity._make(row[1:]), row[0]) for row in rows]
+    given = [after, to_json(names).decode(), str(lcid), *_PARAMETERS, id_array(names), limit]
+    return [Untranslated(Identity._make(row[1:]), row[0]) for row in fetch(sql, given)]
 
 
 def is_untranslated(
     configuration: Configuration, audience: Audience, lcid: int, *, element: str, version: str
 ) -> Condition:
     """Return the condition that an element lacks a value in a culture, for tables with these names."""
-    types, names = _translatable(configuration, audience)
-    given = id_array(types), text_array(names), str(lcid), *_PARAMETERS
+    given = to_json(_translatable(configuration, audience)).decode(), str(lcid), *_PARAMETERS
     return Condition(f"EXISTS (SELECT {_missing(element, version)})", given)
 
 
 def _missing(element: str, version: str) -> str:
     """Return the source of the attributes `p` without a value in a culture that the version has in another one.
 
-    The parameters are types and attributes, the culture, and those of `_PARAMETERS`.
+    The parameters are the attributes of each type, the culture, and those of `_PARAMETERS`.
     """
-    return f"""FROM unnest(%s::uuid[], %s::text[]) WITH ORDINALITY AS p(type, name, place),
+    return f"""FROM jsonb_array_elements_text(%s::jsonb -> {element}.type_id::text) WITH ORDINALITY AS p(name, place),
             LATERAL (SELECT CASE jsonb_typeof({version}.attributes -> p.name) WHEN 'object'
                 THEN {version}.attributes -> p.name ELSE '{{}}' END AS stored) a,
             LATERAL (SELECT a.stored -> %s::text AS value) y
-        WHERE p.type = {element}.type_id AND ({FIRST_FILLED.sql}) IS NOT TRUE
+        WHERE ({FIRST_FILLED.sql}) IS NOT TRUE
             AND EXISTS (SELECT FROM jsonb_each(a.stored) AS x(culture, value) WHERE {_FILLED.sql})"""  # noqa: S608  constants
 
 
-def _translatable(
-    configuration: Configuration, audience: Audience, facet: str | None = None
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the types, and beside each the name of one of its attributes, whose values depend on the culture."""
-    pairs = [
-        (str(configuration.type_ids[type.key]), each.key)
+def _translatable(configuration: Configuration, audience: Audience, facet: str | None = None) -> dict[str, list[str]]:
+    """Return the attributes of each type, by its id, whose values depend on the culture."""
+    return {
+        id: [
+            each.key
+            for each in type.properties
+            if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
+        ]
         for type in configuration.types.values()
-        if facet in (None, type.facet) and str(configuration.type_ids[type.key]) not in audience.closed
-        for each in type.properties
-        if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
-    ]
-    return [type for type, _ in pairs], [name for _, name in pairs]
+        if facet in (None, type.facet) and (id := str(configuration.type_ids[type.key])) not in audience.closed
+    }

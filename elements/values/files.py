@@ -37,7 +37,7 @@ def stored_file_problem(item: Mapping[str, Any]) -> str | None:
         return _("a file of this storage needs its id, which the upload of the file returns")
     size = item.get("size", 0)
     if not all(isinstance(item.get(name, ""), str) for name in FILE_FIELDS) or type(size) is not int or size < 0:
-        return _("must contain files with an address; all fields but size must be text")
+        return _("must contain files with an address; all fields except size must be text")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Hand over everything of one user to another, across all facets (D474)."""
+"""Hand over the work of one user to another, across all facets (D474)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HandOverViewSet(BulkViewSet):
     @Operation(
         "handOver",
         tag=TAG,
-        summary="Hand over everything of a user to another",
+        summary="Hand over the work of one user to another",
         versions=FIRST,
         parameters=bodies.LOCATION,
         writes=True,
@@ -32,8 +32,8 @@ class HandOverViewSet(BulkViewSet):
         responses=bodies.STARTED,
     )
     def create(self, request: Request, **names: str) -> HttpResponse:
-        """Replace a user by another one in every context that can name people, in newest and published versions of any
-        state, and delegate the open tasks. The response is the report of a bulk change.
+        """Replace a user by another one in every context that can name people, in the newest and published versions,
+        whatever their state, and delegate the open tasks. The response is the report of a bulk change.
 
         Requires the role Administrator.
         """
@@ -53,7 +53,7 @@ class HandOverViewSet(BulkViewSet):
     @Operation(
         "getHandOverReport",
         tag=TAG,
-        summary="Get the report of handing over",
+        summary="Get the report of a handover",
         versions=FIRST,
         parameters=bodies.PAGES,
         responses=bodies.BulkReportsSerializer,

@@ -114,7 +114,7 @@ def _replaced(
     contexts = _contexts(configuration, configuration.types_by_id[row.type].key)
     related = {}
     for name, ids in references.items():
-        # Nobody becomes the deputy of oneself.
+        # Nobody becomes their own deputy.
         if name in contexts and old in ids and row.element != new:
             replaced = dict.fromkeys(new if each == old else each for each in ids)
             related[name] = [ReferenceInput(f"{row.element}: {name}[{index}]", id) for index, id in enumerate(replaced)]

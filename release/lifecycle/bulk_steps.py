@@ -22,7 +22,7 @@ def _read_transition(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any
     if not isinstance(value, str) or not value:
         raise Unreadable("expected the id of a transition, such as InProcessToInReview.")
     if options.keys() - {COMMENT, IGNORE_WARNINGS}:
-        raise Unreadable(f"allowed beside it: {COMMENT} and {IGNORE_WARNINGS}.")
+        raise Unreadable(f"only {COMMENT} and {IGNORE_WARNINGS} are allowed beside it.")
     if not isinstance(comment, str) or len(comment) > MAX_COMMENT:
         raise Unreadable(f"{COMMENT}: expected a text of at most {MAX_COMMENT} characters.")
     if not isinstance(ignore, bool):

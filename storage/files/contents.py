@@ -86,7 +86,7 @@ def storing() -> Iterator[None]:
 
 
 def put_content(storage: UUID, digest: str, path: str) -> None:
-    """Make a received file the content with this digest. The same content again replaces it with itself."""
+    """Make a received file the content with this digest. If the content exists already, it is replaced by itself."""
     with storing():
         name = content_path(storage, digest)
         with Path(path).open("rb") as file:

@@ -8,7 +8,7 @@ from repository_site.core.wording import clean_text
 
 UNKNOWN = "application/octet-stream"
 TEXT = "text/plain"
-# Types of clients that name none; what a browser or curl sends for a file that it does not know.
+# Types that say nothing: browsers and curl send them for files that they do not know.
 GENERIC = frozenset({"", UNKNOWN, "application/x-www-form-urlencoded", "binary/octet-stream"})
 # Bytes that decide about the kind of a content.
 HEAD = 1024
@@ -52,7 +52,7 @@ _MARKUP = {
     ".svg": "image/svg+xml",
 }
 _MPEG4 = {".mp4": "video/mp4", ".m4v": "video/mp4", ".m4a": "audio/mp4", ".mov": "video/quicktime"}
-# Beginning of a content, where it stands, and the types that it can have by the ending of their names.
+# Offset and bytes that identify a content, and its possible types by the ending of the name.
 _SIGNATURES: tuple[tuple[int, bytes, dict[str, str]], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", {".png": "image/png"}),
     (0, b"\xff\xd8\xff", {".jpg": "image/jpeg", ".jpeg": "image/jpeg"}),

@@ -25,7 +25,7 @@ from storage.models import Storage
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 PIECE = 128 * 1024
-# Clients that read a large file from each worker; each one occupies a thread.
+# Clients that can read large files from a worker at once; each of them occupies a thread.
 SENDING_AT_ONCE = 32
 sending = Shares(SENDING_AT_ONCE)
 TOO_MANY = "Too many files of this storage or caller are being read; try again in {wait}."

@@ -63,7 +63,7 @@ def test_elements_move_by_keyboard(visit: NewVisitor, token: str) -> None:
     check_focus(gardener.name(1))
     assert gardener.order() == ["Beech", "Ash", "Cedar"]
     keys.press("Alt+ArrowUp")
-    gardener.says("The element cannot move there.")
+    gardener.says("The element cannot be moved there.")
     keys.press("Control+z")
     gardener.says("Beech was moved.")
     assert gardener.order() == ["Ash", "Beech", "Cedar"]
@@ -95,7 +95,7 @@ def test_a_refused_move_keeps_the_place(visit: NewVisitor, token: str) -> None:
     )
     gardener.name(1).focus()
     keys.press("Alt+ArrowUp")
-    gardener.says("Beech was moved by somebody else meanwhile.")
+    gardener.says("Somebody else has moved Beech in the meantime.")
     expect(gardener.page.locator(".el-tree-problems")).to_be_visible()
     expect(gardener.name(0)).to_be_visible()
     gardener.name(2).focus()

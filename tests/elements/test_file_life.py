@@ -198,7 +198,7 @@ def test_transfer_with_files(desk: FileDesk, architect: str, copy: Storage, tmp_
     desk.attach(architect, {"id": id})
     lines, archive, again = tmp_path / "lines.ndjson", tmp_path / "files.zip", tmp_path / "again.ndjson"
     _, said = run("export_storage", "acme", "handbook", str(lines))
-    assert "They have 1 files, which are not exported. Write them with --files ZIP." in said
+    assert "Their 1 files are not exported. To export them, use --files ZIP." in said
     _, said = run("export_storage", "acme", "handbook", str(lines), "--files", str(archive))
     assert f"1 files exported to {archive}." in said
     with pytest.raises(Exception, match="1 problem"):

@@ -214,8 +214,8 @@ def test_links_and_files_side_by_side(desk: FileDesk, architect: str) -> None:
         ({"id": "x"}, "a file of this storage needs its id, which the upload of the file returns"),
         ({"id": 3}, "a file of this storage needs its id, which the upload of the file returns"),
         ({"protocol": "repository"}, "a file of this storage needs its id, which the upload of the file returns"),
-        ({"id": ID["order"], "size": "3"}, "must contain files with an address; all fields but size must be text"),
-        ({"id": ID["order"], "title": 3}, "must contain files with an address; all fields but size must be text"),
+        ({"id": ID["order"], "size": "3"}, "must contain files with an address; all fields except size must be text"),
+        ({"id": ID["order"], "title": 3}, "must contain files with an address; all fields except size must be text"),
         ({"id": ID["order"]}, f"there is no file {ID['order']} in this storage; upload it first"),
     ],
 )

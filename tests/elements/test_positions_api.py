@@ -109,7 +109,7 @@ def test_wrong_positions_are_refused(desk: UpdateDesk) -> None:
         desk.refuse(400, [{"id": invoice, "position": position}], at("position", form, "invoice"))
     desk.refuse(400, [{"id": invoice, "position": {"before": "x"}}],
                 at("position: before", "'x' is not a GUID", "invoice"))  # fmt: skip
-    strange = "{} is not another child of the parent; name a sibling, or a number"
+    strange = "{} is not a sibling; name another child of the same parent, or a number"
     for sibling in (UNKNOWN, invoice, ID["house"]):
         desk.refuse(422, [{"id": invoice, "position": {"after": sibling}}],
                     at("position", strange.format(sibling), "invoice"))  # fmt: skip

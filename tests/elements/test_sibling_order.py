@@ -91,7 +91,7 @@ def test_a_removed_sibling_is_not_counted() -> None:
 
 @pytest.mark.parametrize("position", [PositionInput(before="q"), PositionInput(after="x")])
 def test_only_another_sibling_can_be_named(position: PositionInput) -> None:
-    with pytest.raises(Refusal, match=r"is not another child of the parent; name a sibling, or a number"):
+    with pytest.raises(Refusal, match=r"is not a sibling; name another child of the same parent, or a number"):
         ChildOrder(DENSE, 6).place(moved("x", position))
 
 

@@ -60,7 +60,7 @@ def _change(request: HttpRequest) -> str:
         return _("The culture was added.")
     if action in ("mandatory", "optional"):
         set_mandatory(storage, lcid, is_mandatory=action == "mandatory")
-        return _("The culture is mandatory now.") if action == "mandatory" else _("The culture is optional now.")
+        return _("The culture is now mandatory.") if action == "mandatory" else _("The culture is now optional.")
     raise Invalid(_("Choose what to change."))
 
 
@@ -81,7 +81,8 @@ def removal_view(request: HttpRequest, lcid: int) -> HttpResponseBase:
     if request.method == "POST":
         try:
             with transaction.atomic():
-                uses = remove_culture(storage_of(request), lcid, with_values=True)
+                # Only values that the page has shown.
+                uses = remove_culture(storage_of(request), lcid, with_values="with_values" in request.POST)
         except Problem as found:
             problem = found
         else:

@@ -45,7 +45,7 @@ class TreeMove:
         element, parent, kind, target = [*text.lower().split("/"), *[""] * 4][:4]
         is_known = kind in (BEFORE, AFTER, INTO) and GUID.fullmatch(target)
         if not GUID.fullmatch(element) or not (is_known or kind == UNDO):
-            raise Invalid(_("This is not a move. Load the page again."))
+            raise Invalid(_("This is not a move. Reload the page."))
         return cls(element, parent, kind, target)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
         row = rows[0]
         if row is None or (row.parent or "") != move.parent:
             raise PreconditionFailed(
-                _("%(name)s was moved by somebody else meanwhile. The tree shows its present place; try again.")
+                _("Somebody else has moved %(name)s in the meantime. The tree shows its current place; try again.")
                 % {"name": page.name}
             )
 
@@ -110,7 +110,7 @@ def _wanted(page: ElementPage, move: TreeMove) -> tuple[str | None, PositionInpu
         return move.target, PositionInput(LAST)
     target = find_version(page.labels.reader.audience, move.target)
     if target is None:
-        raise Conflict(_("The element beside the new place was deleted meanwhile. Try again."))
+        raise Conflict(_("The element beside the new place was deleted in the meantime. Try again."))
     if target.parent is None:
         raise Invalid(_("Elements at the top of the tree are sorted by name. Move the element into one of them."))
     before, after = (move.target, None) if move.kind == BEFORE else (None, move.target)

@@ -49,7 +49,7 @@ STEPS = {
     "up": gettext_lazy("Move up"),
     "down": gettext_lazy("Move down"),
     "in": gettext_lazy("Move into the element above"),
-    "out": gettext_lazy("Move out, after its parent"),
+    "out": gettext_lazy("Move out of its parent"),
 }
 
 

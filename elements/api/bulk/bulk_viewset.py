@@ -45,10 +45,10 @@ class BulkViewSet(ElementWritingViewSet):
         responses=bodies.STARTED,
     )
     def create(self, request: Request, **names: str) -> HttpResponse:
-        """Apply operations to elements of a view, which `ids` name or `filter` selects from its list.
+        """Apply operations to elements of a view: to those that `ids` names, or that `filter` selects from its list.
 
-        Each element is changed as a whole or refused with reasons, as by the operations on single elements. Up to 100
-        elements are changed at once, in one transaction. More are changed by a background job: the response is 202,
+        Each element is changed as a whole or refused with reasons, by the same rules as for single elements. Up to 100
+        elements are changed at once, in one transaction. For more, a background job changes them: the response is 202,
         and `Location` has the address of the report. `dryRun` makes all checks and reports what would happen.
 
         A caller can have one unfinished job.
@@ -81,9 +81,9 @@ class BulkViewSet(ElementWritingViewSet):
         responses=bodies.BulkReportsSerializer,
     )
     def retrieve(self, request: Request, **names: str) -> HttpResponse:
-        """Return the state, the progress and the numbers of a bulk change, and its refusals in pages.
+        """Return the state, the progress and the numbers of a bulk change, and a page of its refusals.
 
-        Callers see their own reports, administrators see all. A report is kept for 30 days.
+        Callers see their own reports, administrators see all reports. A report is kept for 30 days.
         """
         return self.answer_report(request, self.view_of(names), names)
 

@@ -58,8 +58,8 @@ class FileViewSet(ElementReadingViewSet):
     def create(self, request: Request, **names: str) -> HttpResponse:
         """Store a file, and return the id to put into an attribute of type Files. Requires the permission EditElement.
 
-        The file is the body, with its name as the parameter `name`, or the file `file` of a form. The same caller gets
-        the same id again for the same content and name. A file that no attribute has is removed after a week.
+        The file is the body, with its name as the parameter `name`, or the file `file` of a form. For the same content
+        and name, the same caller gets the same id again. A file that no attribute contains is removed after a week.
         """
         row = store_file(self.storage, self.received, self.caller.label, timezone.now())
         return answer(counted("values", [self._wire(row)]))
@@ -76,9 +76,9 @@ class FileViewSet(ElementReadingViewSet):
     def retrieve(self, request: Request, **names: str) -> HttpResponse:
         """Return the content of a file, or the part of it that `Range` asks for.
 
-        A caller can read the files of versions that the caller can read, and files that the caller has uploaded;
-        administrators can read all files. Nothing in a file can run in a browser: except for some kinds of pictures and
-        plain text, files are always downloaded.
+        Callers can read the files of versions that they can read, and the files that they have uploaded; administrators
+        can read all files. Nothing in a file can run in a browser: except for some kinds of pictures and plain text,
+        files are always downloaded.
         """
         self.query(request).finish()
         id = names["fileId"]

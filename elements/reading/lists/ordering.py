@@ -166,7 +166,7 @@ class _OrderReader:
                 by_kind.setdefault(KINDS[each.data_type], []).append(each)
         if not by_kind:
             kinds = listed(sorted({each.data_type.value for each in definitions}))
-            raise _wrong(f"{name} cannot be sorted by; it contains values of the type {kinds}")
+            raise _wrong(f"a list cannot be sorted by {name}, which has the type {kinds}")
         for kind, same in by_kind.items():
             types = sorted({key for each in same for key in each.types})
             if name in DERIVED_ATTRIBUTES:

@@ -147,8 +147,8 @@ FILES_DIR = Variable(
     "REPOSITORY_FILES_DIR",
     values.path,
     "files",
-    "Folder for the contents of uploaded files. A relative path begins in the data folder. Several servers need one"
-    " folder that they share.",
+    "Folder for the contents of uploaded files; a relative path is inside the data folder. Several servers must share"
+    " this folder.",
 )
 MAX_ELEMENTS = Variable(
     "REPOSITORY_MAX_ELEMENTS", values.positive, "1000", "Largest number of elements or content items in one request."

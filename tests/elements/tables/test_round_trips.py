@@ -74,7 +74,7 @@ ELEMENTS = st.fixed_dictionaries({"attributes": st.fixed_dictionaries(VALUES), "
 # New cells as a person types them, with the value that the API has then.
 TYPED: dict[str, tuple[Any, dict[str, Any]]] = {
     "note": ("typed", {"127": "typed"}),
-    "text[1031]": ("a\nb", {"1031": "a\nb"}),
+    "text[1031]": ("first\nsecond", {"1031": "first\nsecond"}),
     "count": (77, {"127": 77}),
     "flag": ("TRUE", {"127": True}),
     "day": ("2001-02-03", {"127": "2001-02-03"}),

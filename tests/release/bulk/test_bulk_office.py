@@ -67,7 +67,7 @@ def test_selected_elements_are_changed_after_a_preview(office: Office, caller: H
 
 def test_all_elements_of_a_filtered_list(office: Office, caller: HouseClient) -> None:
     choosing = main_text(office.get(f"{BULK}?state=inProcess&facet=processes"))
-    assert "All: the one element of the list" in choosing
+    assert "The only element of the list" in choosing
     data = {"scope": "all", "list": "state=inProcess&facet=processes", "what": "clear:owner"}
     page = office.get(office.post(BULK, data)["Location"])
     assert "Clear: Owner" in main_text(page)

@@ -82,7 +82,7 @@ def test_a_preview_moves_nothing_and_shows_the_sibling(nursery: Nursery) -> None
 
 
 def test_strangers_are_not_siblings(nursery: Nursery) -> None:
-    text = "operations[0]: move: position: {} is not another child of the parent; name a sibling, or a number."
+    text = "operations[0]: move: position: {} is not a sibling; name another child of the same parent, or a number."
     for sibling in ("x", "z"):
         operation = {"move": {"parent": ID["inProcess"], "position": {"after": nursery.ids[sibling]}}}
         body = {"ids": [nursery.ids["x"]], "operations": [operation]}
@@ -101,6 +101,6 @@ def test_a_sibling_that_moves_away_refuses_the_rest(
     run_jobs()
     found = report_of(nursery.client, report["id"])
     assert numbers(found) == (1, 0, 1)
-    text = f"position: {nursery.ids['b']} is not another child of the parent; name a sibling, or a number."
+    text = f"position: {nursery.ids['b']} is not a sibling; name another child of the same parent, or a number."
     assert reasons(found) == {nursery.ids["y"]: [text]}
     assert nursery.order == "axc"

@@ -76,5 +76,5 @@ def test_only_administrators_hand_over(house: Storage) -> None:
 
 def test_the_page_speaks_german(house: Storage) -> None:
     page = Office(house, Role.ADMINISTRATOR, language="de").page(PAGE)
-    assert "Bevor jemand geht" in page
+    assert "Bevor jemand ausscheidet" in page
     assert "Ausscheidende Person" in page

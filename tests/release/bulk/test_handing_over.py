@@ -1,4 +1,4 @@
-"""Everything of one person goes to another (D474): contexts, states, versions, open tasks, and the command."""
+"""The work of one person goes to another (D474): contexts, states, versions, open tasks, and the command."""
 
 from __future__ import annotations
 
