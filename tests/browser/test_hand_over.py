@@ -22,9 +22,12 @@ def make_person(visitor: Visitor, token: str, name: str) -> str:
 def choose(visitor: Visitor, label: str, name: str) -> None:
     field = visitor.page.get_by_role("combobox", name=label)
     tab_to(visitor, field)
-    visitor.page.keyboard.type(name)
-    expect(visitor.page.get_by_role("option", name=name)).to_be_visible()
+    with visitor.page.expect_response(lambda response: name.split()[1] in response.url):
+        visitor.page.keyboard.type(name)
+    option = visitor.page.get_by_role("option", name=name)
+    expect(option).to_be_visible()
     visitor.page.keyboard.press("ArrowDown")
+    expect(option).to_have_attribute("aria-selected", "true")
     visitor.page.keyboard.press("Enter")
     expect(visitor.page.locator(".el-chosen-name", has_text=name)).to_be_visible()
 
