@@ -26,6 +26,7 @@ from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import OfficeLabels, labels_of
+from elements.cultures.missing import IS_MISSING
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
@@ -40,9 +41,9 @@ from storage.pages import caller_of
 ENDING_SOON = timedelta(days=30)
 ME, TAGS = "me", "tags"
 # `listed_elements` joins the newest versions under the name of their table.
-UNTRANSLATED = """EXISTS (SELECT FROM jsonb_each(elements_elementversion.attributes) AS a(name, stored)
-    WHERE a.name = ANY(%s::text[]) AND jsonb_typeof(a.stored) = 'object' AND a.stored <> '{}'
-        AND coalesce(a.stored ->> %s, '') = '')"""
+UNTRANSLATED = f"""EXISTS (SELECT FROM jsonb_each(elements_elementversion.attributes) AS a(name, stored),
+        LATERAL (SELECT a.stored -> %s::text AS value) y
+    WHERE a.name = ANY(%s::text[]) AND {IS_MISSING.sql})"""
 Elements = QuerySet[Element]
 
 
@@ -292,7 +293,8 @@ class TranslationFilter(ElementFilter):
             for each in type.properties
             if each.attribute and not each.attribute.is_invariant_culture
         }
-        return elements.extra(where=[UNTRANSLATED], params=[sorted(names), value])  # noqa: S610  constants
+        given = [value, sorted(names), *IS_MISSING.parameters]
+        return elements.extra(where=[UNTRANSLATED], params=given)  # noqa: S610  constants
 
 
 class PlaceFilter(ElementFilter):

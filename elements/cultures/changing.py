@@ -42,13 +42,12 @@ def set_mandatory(storage: Storage, lcid: int, *, is_mandatory: bool) -> None:
 
 def remove_culture(storage: Storage, lcid: int, *, with_values: bool = False) -> CultureUses:
     """Remove a culture that nothing uses, or with its values. A background job removes the values: until it has
-    finished, responses can still contain some of them.
-
-    The uses are counted before writers have to wait. The job also removes what they write until then.
-    """
+    finished, responses can still contain some of them."""
     with tenant_scope(storage):
-        uses = find_uses(lcid)
+        # Writers wait while the uses are counted, unless the result does not decide.
+        uses = find_uses(lcid) if with_values else None
         cultures = _hold(storage)
+        uses = uses or find_uses(lcid)
         _require(lcid, cultures)
         if lcid == cultures.default:
             raise Conflict(_("%(id)s is the default culture, which a storage cannot lose.") % {"id": lcid})

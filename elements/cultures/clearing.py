@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+import orjson
 
 from elements.cultures.uses import DRAWN, IN_VERSION
 from elements.models import ElementChange
@@ -26,6 +31,8 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 
 BATCH = 100
+# Seconds after which the job lets other jobs run.
+TURN = 10
 CALLER = "cultures"
 FIRST = UUID(int=0)
 _VERSIONS = f"""SELECT v.id::text FROM elements_elementversion v WHERE v.id > %s::uuid AND {IN_VERSION}
@@ -33,10 +40,35 @@ _VERSIONS = f"""SELECT v.id::text FROM elements_elementversion v WHERE v.id > %s
 _DIAGRAMS = f"SELECT d.version_id::text FROM ({DRAWN}) d ORDER BY 1 LIMIT {BATCH}"  # noqa: S608  constants
 
 
+# Texts of a diagram in a culture: the part of the history, the statement, the name of the texts, and of their keys.
+_DRAWN_TEXTS = (
+    (
+        "lanes",
+        """SELECT l.version_id::text, l.id::text, l.name::text FROM elements_lane l
+            WHERE l.version_id = ANY(%s::uuid[]) AND l.name ? %s::text ORDER BY l.version_id, l.position""",
+        "name",
+        ("laneId",),
+    ),
+    (
+        "flows",
+        """SELECT s.version_id::text, f.shape_id::text, f.predecessor_id::text, f.label::text
+            FROM elements_shapeflow f JOIN elements_shape s ON s.id = f.shape_id
+            WHERE s.version_id = ANY(%s::uuid[]) AND f.label ? %s::text
+            ORDER BY s.version_id, s.position, f.position""",
+        "label",
+        ("shapeId", "predecessor"),
+    ),
+)
+Note = dict[str, list[dict[str, Any]]]
+
+
 @job("cultures.clear", lock=("lcid",), once=True, retry=(60.0, 600.0, 3600.0), own_scope=True)
 def clear_culture(storage: Storage, lcid: int) -> None:
+    end = time.monotonic() + TURN
     for _count in clear_values(storage, lcid):
-        pass
+        if time.monotonic() > end:
+            clear_culture.enqueue(storage, lcid=lcid)
+            return
 
 
 def clear_values(storage: Storage, lcid: int) -> Iterator[int]:
@@ -110,7 +142,7 @@ def _clear_diagrams(storage: Storage, lcid: int) -> int:
             return 0
         owners = elements_of(versions)
         lock_elements(owners.values(), ())
-        ids = id_array(versions)
+        notes, ids = _removed_texts(versions, culture), id_array(versions)
         lanes = "UPDATE elements_lane SET name = name - %s::text WHERE version_id = ANY(%s::uuid[])"
         flows = """UPDATE elements_shapeflow SET label = label - %s::text WHERE shape_id = ANY(ARRAY(
             SELECT s.id FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[])))"""
@@ -118,5 +150,17 @@ def _clear_diagrams(storage: Storage, lcid: int) -> int:
         statements.execute(flows, [culture, ids])
         statements.touch_versions(versions, writer.author.now, None)
         drawn = ElementChange.Action.DRAWN
-        record(writer.author, [HistoryEntry(owners[each], each, drawn, {}, {}) for each in versions if each in owners])
+        record(writer.author, [HistoryEntry(owners[each], each, drawn, *notes[each]) for each in versions])
     return len(versions)
+
+
+def _removed_texts(versions: Sequence[str], culture: str) -> Mapping[str, tuple[Note, Note]]:
+    """Return what the history shows of each diagram: its lanes and flows with a text in the culture, and without."""
+    found: dict[str, tuple[Note, Note]] = defaultdict(lambda: ({}, {}))
+    for part, sql, name, keys in _DRAWN_TEXTS:
+        for version, *ids, text in fetch(sql, [id_array(versions), culture]):
+            before: dict[str, str] = orjson.loads(text)
+            after = {lcid: each for lcid, each in before.items() if lcid != culture}
+            for note, texts in zip(found[version], (before, after), strict=True):
+                note.setdefault(part, []).append({**dict(zip(keys, ids, strict=True)), name: texts})
+    return found

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elements.filters.compiling import FILLED, FIRST_FILLED
+from elements.filters.conditions import Condition
 from elements.reading.rows import IDENTITY, Audience, Identity
 from elements.writing.inputs import SERVER_ATTRIBUTES
 from facets.configuration import Configuration
-from repository_site.core.database.statements import fetch, id_array, text_array
+from repository_site.core.database.statements import fetch, id_array
+from repository_site.core.rest.rendering import to_json
 
 _FILLED = FILLED.json("x.value")
+# Tests `a.stored`, the values of an attribute by culture, and `y.value`, the one of a culture.
+IS_MISSING = Condition(
+    f"""({FIRST_FILLED.sql}) IS NOT TRUE
+        AND EXISTS (SELECT FROM jsonb_each(a.stored) AS x(culture, value) WHERE {_FILLED.sql})""",
+    (*FIRST_FILLED.parameters, *_FILLED.parameters),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +34,16 @@ def read_untranslated(
 ) -> list[Untranslated]:
     """Return elements in the order of their names, after the one with the id `after`. Versions are those that the
     caller sees; attributes that the caller does not see are not looked at."""
-    pairs = [
-        (str(configuration.type_ids[type.key]), each.key)
+    ids = {key: str(id) for key, id in configuration.type_ids.items()}
+    names = {
+        ids[type.key]: [
+            each.key
+            for each in type.properties
+            if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
+        ]
         for type in configuration.types.values()
-        if type.facet == facet and str(configuration.type_ids[type.key]) not in audience.closed
-        for each in type.properties
-        if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
-    ]
-    if not pairs:
-        return []
-    types, names = zip(*pairs, strict=True)
+        if type.facet == facet and ids[type.key] not in audience.closed
+    }
     # Comparing rows of keys gives the order of the list. The first condition is one that an index can use.
     start = """AND v.sort_name >= (SELECT w.sort_name FROM wanted w)
         AND (v.sort_name, e.id) > (SELECT w.sort_name, w.id FROM wanted w)"""
@@ -44,14 +52,11 @@ def read_untranslated(
         SELECT m.names, {IDENTITY} FROM elements_element e
             JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             CROSS JOIN LATERAL (SELECT array_agg(p.name ORDER BY p.place) AS names
-                FROM unnest(%s::uuid[], %s::text[]) WITH ORDINALITY AS p(type, name, place),
-                    LATERAL (SELECT CASE jsonb_typeof(v.attributes -> p.name) WHEN 'object' THEN v.attributes -> p.name
-                        ELSE '{{}}' END AS stored) a,
+                FROM jsonb_array_elements_text(%s::jsonb -> e.type_id::text) WITH ORDINALITY AS p(name, place),
+                    LATERAL (SELECT v.attributes -> p.name AS stored) a,
                     LATERAL (SELECT a.stored -> %s::text AS value) y
-                WHERE p.type = e.type_id AND ({FIRST_FILLED.sql}) IS NOT TRUE
-                    AND EXISTS (SELECT FROM jsonb_each(a.stored) AS x(culture, value) WHERE {_FILLED.sql})) m
+                WHERE {IS_MISSING.sql}) m
         WHERE e.type_id = ANY(%s::uuid[]) AND m.names IS NOT NULL {start if after else ""}
         ORDER BY v.sort_name, e.id LIMIT %s"""  # noqa: S608  constants
-    filled = (*FIRST_FILLED.parameters, *_FILLED.parameters)
-    rows = fetch(sql, [after, id_array(types), text_array(names), str(lcid), *filled, id_array({*types}), limit])
-    return [Untranslated(Identity._make(row[1:]), row[0]) for row in rows]
+    given = [after, to_json(names).decode(), str(lcid), *IS_MISSING.parameters, id_array(names), limit]
+    return [Untranslated(Identity._make(row[1:]), row[0]) for row in fetch(sql, given)]

@@ -78,10 +78,11 @@ def preferred_culture(accept_language: str, cultures: Sequence[int], default: in
 
 def fallback_order(lcid: int, cultures: CultureSet) -> tuple[int, ...]:
     """Return all data cultures in the order in which they stand in for one of them (D40, D482)."""
-    found: list[int] = []
-    while len(found) < len(cultures.data):
-        rest = [each for each in cultures.data if each not in found]
-        found.append(fallback_culture(lcid, rest, cultures) or rest[0])
+    found: dict[int, None] = {}
+    for wanted in (lcid, cultures.default, *cultures.data):
+        language = language_of(wanted)
+        alike = sorted(each for each in cultures.data if language and language_of(each) == language)
+        found.update(dict.fromkeys((wanted, *alike)))
     return tuple(found)
 
 

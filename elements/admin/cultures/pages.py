@@ -81,7 +81,8 @@ def removal_view(request: HttpRequest, lcid: int) -> HttpResponseBase:
     if request.method == "POST":
         try:
             with transaction.atomic():
-                uses = remove_culture(storage_of(request), lcid, with_values=True)
+                # Only values that the page has shown.
+                uses = remove_culture(storage_of(request), lcid, with_values="with_values" in request.POST)
         except Problem as found:
             problem = found
         else:

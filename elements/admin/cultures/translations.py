@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -31,14 +32,11 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
     names = [each.name for each in labels.configuration.blueprint.facets]
     facet = given["facet"] if given.get("facet") in names else next(iter(names), "")
     after = given.get("after", "").lower()
-    found = read_untranslated(
-        labels.configuration,
-        labels.reader.audience,
-        int(lcid),
-        facet=facet,
-        after=after if GUID.fullmatch(after) else None,
-        limit=PAGE_SIZE + 1,
+    read = partial(
+        read_untranslated, labels.configuration, labels.reader.audience, int(lcid), facet=facet, limit=PAGE_SIZE + 1
     )
+    # The element may have been deleted meanwhile; nothing after it does not mean that nothing is missing.
+    found = (read(after=after) if GUID.fullmatch(after) else []) or read(after=None)
     shown = found[:PAGE_SIZE]
     context = {
         **office_context(request, _("Translations"), is_below_list=False),
