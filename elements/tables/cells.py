@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -20,10 +21,16 @@ MOST_DIGITS = 15
 FIRST_DAY = date(1900, 3, 1)
 # Items of a cell are on lines of their own: neither keys nor ids nor names contain line breaks.
 SEPARATOR = "\n"
-# Spreadsheets take a text with such a beginning for a formula when they open csv, full-width forms included. The
-# apostrophe is the mark itself.
-FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
+# Spreadsheets take a text with such a beginning for a formula when they open csv, full-width forms included, and some
+# skip spaces before it. The apostrophe is the mark itself.
+_BEGINNINGS = "=+\\-@\uff1d\uff0b\uff0d\uff20'"
+# A spreadsheet whose users write 1,5 separates cells by semicolons, so for it a cell may begin inside a text as well.
+_FORMULA = f"(?:^(?= *[{_BEGINNINGS}\t\r\n])|(?<=[;\t\r\n])(?= *[{_BEGINNINGS}]))"
+FORMULA = re.compile(_FORMULA)
+MARKED = re.compile(_FORMULA.replace("(?= *[", "'(?= *["))
 MARK = "'"
+# Most cells are neither, which is found out faster than where a formula begins.
+SUSPICIOUS, DIVISIBLE = re.compile(f" *[{_BEGINNINGS}\t\r\n]"), re.compile("[;\t\r\n]")
 DATED = frozenset({DataType.DATE, DataType.DATE_TIME})
 
 
@@ -76,21 +83,16 @@ def _dated(data_type: DataType | None, text: str) -> Cell:
 
 
 def csv_text(cell: Cell) -> str:
-    """Return the text of a cell in csv. A text that a spreadsheet could take for a formula gets an apostrophe, which an
-    import removes."""
-    if isinstance(cell, str):
-        return MARK + cell if looks_like_formula(cell) else cell
-    return plain_text(cell)
+    """Return the text of a cell in csv. Where a spreadsheet could see a formula, an apostrophe prevents that; an import
+    removes it."""
+    if not isinstance(cell, str):
+        return plain_text(cell)
+    return FORMULA.sub(MARK, cell) if SUSPICIOUS.match(cell) or DIVISIBLE.search(cell) else cell
 
 
 def read_csv_text(text: str) -> str:
     """Return the text that `csv_text` has written."""
-    return text[1:] if text.startswith(MARK) and looks_like_formula(text[1:]) else text
-
-
-def looks_like_formula(text: str) -> bool:
-    # Some spreadsheets skip spaces.
-    return text.lstrip(" ").startswith(FORMULA_BEGINNINGS)
+    return MARKED.sub("", text)
 
 
 def plain_text(cell: Cell) -> str:
