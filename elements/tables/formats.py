@@ -72,7 +72,7 @@ def _xlsx(columns: TableColumns, batches: RowBatches) -> Iterator[bytes]:
             if total >= MOST_ROWS:
                 text = _("The table has %(count)d rows; xlsx allows %(most)d. Use a filter, or csv.")
                 raise Invalid(text % {"count": total, "most": MOST_ROWS - 1})
-            yield writer.rows(rows)
+            yield writer.rows(rows, total)
     yield writer.end()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from elements.tables.cells import Cell
@@ -19,6 +20,9 @@ MOST_TEXT = 32_767
 CUT = "…"
 # Compresses about as fast as rows are made.
 LEVEL = 3
+# Bytes of a sheet from which on the archive has 64-bit sizes. Without them, a sheet ends at 2 GB. With them, Excel
+# offers to repair the file, so smaller sheets do without.
+LARGE = 1024**3
 BASE = datetime(1899, 12, 30)
 DAY = 86_400
 # Characters that XML cannot contain, and texts that look like the way in which they are written instead.
@@ -87,23 +91,31 @@ class WorkbookWriter:
         self._archive = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)  # type: ignore[call-overload]  # it only writes
         for name, text in _PARTS.items():
             self._archive.writestr(name, text)
-        self._sheet = self._archive.open(SHEET, "w")
         self._letters = [column_letters(index) for index in range(len(headers))]
         self._row = 0
-        self._sheet.write(_sheet_head(of_text).encode())
-        self._write([headers], _HEADER)
+        self._head = _sheet_head(of_text).encode() + self._rendered([headers], _HEADER)
+        self._sheet: IO[bytes] | None = None
 
-    def rows(self, rows: Iterable[Sequence[Cell]]) -> bytes:
-        self._write(rows, _TEXT)
+    def rows(self, rows: Sequence[Sequence[Cell]], total: int = 0) -> bytes:
+        """Add rows. The first of them tell how large a sheet of `total` rows becomes."""
+        rendered = self._rendered(rows, _TEXT)
+        self._open(is_large=bool(rows) and len(rendered) // len(rows) * total > LARGE).write(rendered)
         return self._out.take()
 
     def end(self) -> bytes:
-        self._sheet.write(b"</sheetData></worksheet>")
-        self._sheet.close()
+        sheet = self._open(is_large=False)
+        sheet.write(b"</sheetData></worksheet>")
+        sheet.close()
         self._archive.close()
         return self._out.take()
 
-    def _write(self, rows: Iterable[Sequence[Cell]], text_format: int) -> None:
+    def _open(self, *, is_large: bool) -> IO[bytes]:
+        if self._sheet is None:
+            self._sheet = self._archive.open(SHEET, "w", force_zip64=is_large)
+            self._sheet.write(self._head)
+        return self._sheet
+
+    def _rendered(self, rows: Iterable[Sequence[Cell]], text_format: int) -> bytes:
         parts: list[str] = []
         for row in rows:
             self._row += 1
@@ -115,7 +127,7 @@ class WorkbookWriter:
                 if cell is not None
             ]
             parts.append("</row>")
-        self._sheet.write("".join(parts).encode())
+        return "".join(parts).encode()
 
 
 def _sheet_head(of_text: Sequence[bool]) -> str:
