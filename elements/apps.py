@@ -35,6 +35,7 @@ def storage_extension() -> StorageExtension:
         SearchPosting,
         SearchWord,
         Shape,
+        TableImport,
         VersionName,
     )
     from elements.people.administration import user_directory
@@ -42,6 +43,7 @@ def storage_extension() -> StorageExtension:
     from elements.reading.announced import show_versions
     from elements.sizes.counted_files import COUNT_FILES
     from elements.sizes.limits import content_over_limits
+    from elements.tables.kept_imports import forget_old_imports, run_import
     from elements.users import find_user
     from storage.extension import StorageExtension
 
@@ -60,8 +62,8 @@ def storage_extension() -> StorageExtension:
         uses_of_file="SELECT FROM elements_versionfile u WHERE u.file_id = f.id",
         over_limits=content_over_limits,
         show_versions=show_versions,
-        jobs=(run_bulk, forget_old_runs, clear_culture),
-        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord),
+        jobs=(run_bulk, forget_old_runs, clear_culture, run_import, forget_old_imports),
+        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord, TableImport),
     )
 
 

@@ -53,7 +53,7 @@ class StorageExtension:
     over_limits: Callable[[], Iterable[str]] | None = None
     """Returns what exceeds a limit of the installation in the storage of the scope."""
     derived_models: tuple[type[TenantModel], ...] = ()
-    """Models that triggers fill from other tables; backups leave them out."""
+    """Models that triggers fill from other tables, or that unfinished work uses; backups leave them out."""
     show_versions: Callable[[Storage, Sequence[str]], Mapping[str, bytes]] | None = None
     """Returns versions as JSON, as an administrator reads them in the API; without deleted and very large ones."""
     filter_names: Callable[[Storage], Mapping[str, Collection[str]]] | None = None

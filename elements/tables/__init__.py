@@ -1,1 +1,1 @@
-"""Tables of elements for spreadsheets: export and import as xlsx and csv (D460 to D466)."""
+"""Tables of elements for spreadsheets: export and import as xlsx and csv (D460 to D467)."""

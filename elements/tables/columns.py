@@ -114,5 +114,6 @@ def _columns_of(property: Property, cultures: Sequence[int]) -> list[Column]:
 
 
 def property_name(key: str) -> str:
-    """Return the beginning of the headers of a property, which differs from those of other columns."""
-    return f"property {key}" if key in RESERVED else key
+    """Return the beginning of the headers of a property, which differs from those of other columns: headers are found
+    without letter case."""
+    return f"property {key}" if key.casefold() in RESERVED else key

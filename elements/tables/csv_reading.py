@@ -10,16 +10,25 @@ from io import StringIO
 from django.utils.translation import gettext as _
 
 from elements.tables.cells import read_csv_text
-from elements.tables.read_tables import CellsByPlace, ReadTable, read_table, unreadable
+from elements.tables.read_tables import (
+    LARGEST,
+    CellsByPlace,
+    ReadTable,
+    TableBounds,
+    check_unpacked,
+    read_table,
+    unreadable,
+)
 
 SEPARATORS = ",;\t"
 # The first line that Excel reads, and some programs write.
-HINT = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+HINT = re.compile(r"sep=([,;|\t])\r?\n", re.IGNORECASE)
 # Larger than any attribute. The setting is one for the process, which reads csv nowhere else.
 csv.field_size_limit(4 * 1024 * 1024)
 
 
-def read_csv(data: bytes) -> ReadTable:
+def read_csv(data: bytes, bounds: TableBounds = LARGEST) -> ReadTable:
+    check_unpacked(len(data), bounds)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -29,7 +38,7 @@ def read_csv(data: bytes) -> ReadTable:
     hint = HINT.match(text)
     separator = hint[1] if hint else _separator(text)
     reader = csv.reader(StringIO(text[hint.end() :] if hint else text, newline=""), delimiter=separator, strict=True)
-    return read_table(_rows(reader))
+    return read_table(_rows(reader), bounds)
 
 
 def _separator(text: str) -> str:

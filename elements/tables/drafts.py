@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from elements.tables.cells import Cell, plain_text
-from elements.tables.columns import INVARIANT, Column, ColumnKind
+from elements.tables.columns import INVARIANT, PARENT, PARENT_ID, Column, ColumnKind
 from elements.tables.mapping import ColumnMapping
 from elements.tables.read_tables import BadCell, ReadCell, ReadRow, address
-from elements.tables.typed_values import CellProblem, is_cut, items, same_cell, value_of
+from elements.tables.typed_values import CellProblem, is_cut, items, same_cell, same_files, value_of
 from elements.writing.inputs import SERVER_ATTRIBUTES, SERVER_CONTEXTS, ElementInput, ReferenceInput
+from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType, Property
 from repository_site.core.wording import GUID, printable
 
@@ -119,12 +120,12 @@ class RowDrafter:
                 type = draft.type.key if draft.type else ""
                 draft.problem(place, _("the type %(type)s has no such attribute") % {"type": type})
             return
-        if same_cell(cell, current):
+        if same_cell(cell, current) or (attribute.data_type is DataType.FILES and same_files(cell, current)):
             return
         if column.key in SERVER_ATTRIBUTES:
             draft.note(place, _("was ignored: the value is read-only"))
             return
-        if is_cut(current):
+        if is_cut(current) and not is_cut(cell):
             draft.problem(place, _("is too long for a cell; change it on the page of the element"))
             return
         try:
@@ -157,7 +158,7 @@ class RowDrafter:
             draft.given.related[key] = found
 
     def _parent(self, draft: RowDraft, current: Mapping[Column, Cell]) -> None:
-        ids, names = self.mapping.place_of(ColumnKind.PARENT_ID), self.mapping.place_of(ColumnKind.PARENT)
+        ids, names = self.mapping.places.get(PARENT_ID), self.mapping.places.get(PARENT)
         found = self._targets(draft, ids, names, current, ROOT_PATH, is_fixed=False)
         if found is not None:
             draft.given.root_path = found

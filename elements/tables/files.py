@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -16,9 +17,8 @@ from elements.tables.columns import Column, ColumnKind
 from elements.tables.csv_reading import read_csv
 from elements.tables.formats import TableFormat
 from elements.tables.importing import ImportChoices, TableReport, import_table, plan_import
-from elements.tables.mapping import known_columns, map_columns
-from elements.tables.read_tables import ReadTable
-from elements.tables.remembered import remembered_columns
+from elements.tables.mapping import known_columns, map_columns, remembered_columns, wanted_columns
+from elements.tables.read_tables import LARGEST, ReadTable, TableBounds
 from elements.tables.xlsx_reading import read_xlsx
 from elements.writing.writers import settled_writer
 from repository_site.core.problems import Invalid, NotFound, TooLarge
@@ -42,13 +42,13 @@ def read_file(path: Path) -> ReadTable:
         raise NotFound(f"{path}: {problem.strerror or problem}.") from None
 
 
-def read_any(data: bytes, name: str) -> ReadTable:
+def read_any(data: bytes, name: str, bounds: TableBounds = LARGEST) -> ReadTable:
     """Read a workbook or csv. The content decides, since names of files are often wrong."""
     if data.startswith(ARCHIVE):
-        return read_xlsx(data)
+        return read_xlsx(data, bounds)
     if name.lower().endswith(f".{TableFormat.XLSX}"):
         raise Invalid(_("The file is not a workbook. Save it as Excel workbook (xlsx) or as CSV UTF-8."))
-    return read_csv(data)
+    return read_csv(data, bounds)
 
 
 def key_column(known: Mapping[str, Column], name: str) -> Column | None:
@@ -74,8 +74,9 @@ class TableFile:
             configuration = writer.configuration
             if type and type not in configuration.types:
                 raise Invalid(f"There is no type {printable(type, 100)}; use {listed([*configuration.types], 'or')}.")
-            reader = Reader(configuration, Audience(True), ZoneInfo(self.storage.time_zone), "")
-            known = known_columns(configuration)
-            mapping = map_columns(self.table.headers, known, remembered_columns())
+            address = f"{settings.PUBLIC_URL}/{self.storage.collection.key}/{self.storage.key}"
+            reader = Reader(configuration, Audience(True), ZoneInfo(self.storage.time_zone), address)
+            known, headers = known_columns(configuration), self.table.headers
+            mapping = map_columns(headers, wanted_columns(headers, known, remembered_columns()))
             choices = ImportChoices(key_column(known, key), type)
             return (plan_import if dry_run else import_table)(writer, reader, self.table, mapping, choices)

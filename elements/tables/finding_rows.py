@@ -20,16 +20,18 @@ class NamedElement(NamedTuple):
     type: str
 
 
-def elements_by_value(audience: Audience, key: str, culture: str, texts: Collection[str]) -> dict[str, list[str]]:
-    """Return the ids of the elements whose newest version has one of these texts in an attribute, by the text."""
-    found: dict[str, list[str]] = {}
+def elements_by_value(
+    audience: Audience, key: str, culture: str, texts: Collection[str]
+) -> dict[str, list[NamedElement]]:
+    """Return the elements whose newest version has one of these texts in an attribute, by the text."""
+    found: dict[str, list[NamedElement]] = {}
     opens = audience.opens("e")
-    sql = f"""SELECT v.attributes -> %s ->> %s, e.id::text FROM elements_element e
+    sql = f"""SELECT v.attributes -> %s ->> %s, e.id::text, e.type_id::text FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.newest_id
         WHERE v.attributes -> %s ->> %s = ANY(%s::text[]) AND {opens.sql} ORDER BY e.id"""  # noqa: S608  constants
     for some in _parts(texts):
-        for text, id in fetch(sql, [key, culture, key, culture, text_array(some), *opens.parameters]):
-            found.setdefault(text, []).append(id)
+        for text, *element in fetch(sql, [key, culture, key, culture, text_array(some), *opens.parameters]):
+            found.setdefault(text, []).append(NamedElement(*element))
     return found
 
 

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.response_addresses import detail_view_of
-from elements.reading.bounds import halved
+from elements.reading.bounds import TooHeavy, halved
 from elements.reading.rows import VersionRow
 from elements.related_contexts import accepts
 from elements.tables.cells import Cell, plain_text
-from elements.tables.columns import Column, ColumnKind, table_columns
+from elements.tables.columns import ID, REVISION, TYPE, Column, ColumnKind, table_columns
 from elements.tables.drafts import ROOT_PATH, CellNote, RowDraft, RowDrafter, TargetNames, row_place
 from elements.tables.finding_rows import NamedElement, elements_by_name, elements_by_value
 from elements.tables.mapping import ColumnMapping
@@ -28,7 +29,7 @@ from elements.tables.rows import BATCH, TableRows
 from elements.writing.deciding.lookups import type_called
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
-from elements.writing.persisting import write_changes
+from elements.writing.persisting import check_children, write_changes
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.updating import OnLocked, plan_update
 from elements.writing.writers import Writer
@@ -89,6 +90,15 @@ class TableFindings(Findings):
             found = self._place(draft, name)
             draft.problem(found, text if found is not None or not name else f"{name}: {text}")
 
+    def place(self, problem: Problem) -> None:
+        """Add a problem that was raised with its places in its details."""
+        for text in problem.details:
+            row, *rest = text.removesuffix(".").split(": ", 2)
+            if row in self._drafts and len(rest) == 2:
+                self.add(type(problem), f"{row}: {rest[0]}", rest[1])
+            else:
+                next(iter(self._drafts.values())).problem(None, text.removesuffix("."))
+
     def _place(self, draft: RowDraft, name: str) -> int | None:
         """Return the column that a name such as name[1033], parts[0] or rootPath means; one with a change first."""
         key, _bracket, rest = name.partition("[")
@@ -131,7 +141,13 @@ class _TableImport:
         self.writer, self.reader, self.table, self.mapping, self.choices = writer, reader, table, mapping, choices
         self.configuration = reader.configuration
         self.drafter = RowDrafter(mapping)
-        self.drafts = [RowDraft(row, ElementInput(row_place(row.number))) for row in table.rows]
+        self.is_writing = False
+        # Rows that have values only in other columns, such as a total below the table, are left alone.
+        self.drafts = [
+            RowDraft(row, ElementInput(row_place(row.number)))
+            for row in table.rows
+            if not mapping.columns.keys().isdisjoint(row.cells)
+        ]
 
     def plan(self, *, writes: bool = False) -> TableReport:
         if not self.mapping.columns:
@@ -145,15 +161,11 @@ class _TableImport:
                 self._draft_new(draft)
         self._find_targets()
         # Rows with a problem are checked, too: all problems are reported together.
-        ready = [each for each in self.drafts if each.changes and each.type is not None]
-        has_problems = any(each.problems for each in self.drafts)
-        for view_drafts in self._batches(ready):
-            # After the first problem nothing is written, but every other problem is still found.
-            has_problems |= not self._update(view_drafts, writes=writes and not has_problems)
+        self._update_all([each for each in self.drafts if each.changes and each.type is not None], writes=writes)
         return TableReport(self.drafts, self.mapping.ignored)
 
     def _find_elements(self) -> None:
-        place = self.mapping.place_of(ColumnKind.ID)
+        place = self.mapping.places.get(ID)
         seen: dict[str, int] = {}
         unidentified: list[RowDraft] = []
         for draft in self.drafts:
@@ -191,11 +203,13 @@ class _TableImport:
         for text, (first, *others) in wanted.items():
             for draft in others:
                 draft.problem(place, _("is the same element as in row %(row)d") % {"row": first.row.number})
-            ids = found.get(text, [])
-            if len(ids) > 1:
-                first.problem(place, _("%(count)d elements have this value") % {"count": len(ids)})
-            elif ids:
-                self._identify(first, ids[0], place, seen)
+            fitting = found.get(text, [])
+            if len(fitting) > 1 and (type := self._type_of(first)) is not None:
+                fitting = [each for each in fitting if each.type == str(self.configuration.type_ids[type.key])]
+            if len(fitting) > 1:
+                first.problem(place, _("%(count)d elements have this value") % {"count": len(fitting)})
+            elif fitting:
+                self._identify(first, fitting[0].id, place, seen)
 
     def _compare(self, drafts: Sequence[RowDraft]) -> None:
         """Compare rows with the cells that an export would have now, in batches."""
@@ -213,30 +227,38 @@ class _TableImport:
                 for row, cells in batch:
                     self._compare_row(by_id.pop(row.element), row, dict(zip(columns.columns, cells, strict=True)))
             for draft in by_id.values():
-                draft.problem(self.mapping.place_of(ColumnKind.ID), _("there is no such element"))
+                draft.problem(self.mapping.places.get(ID), _("there is no such element"))
 
     def _compare_row(self, draft: RowDraft, row: VersionRow, current: Mapping[Column, Cell]) -> None:
         draft.revision = row.revision
         self.drafter.draft(draft, self.reader.types[row.type], current)
-        place = self.mapping.place_of(ColumnKind.REVISION)
+        place = self.mapping.places.get(REVISION)
         exported = draft.row.cells.get(place) if place is not None else None
         if not draft.changes or exported is None or isinstance(exported, BadCell):
             return
         if plain_text(exported).strip() != row.entity_tag.strip('"'):
             draft.problem(place, _("another user has changed this element since the export; export it again"))
 
-    def _draft_new(self, draft: RowDraft) -> None:
-        place = self.mapping.place_of(ColumnKind.TYPE)
+    def _type_name(self, draft: RowDraft) -> str:
+        place = self.mapping.places.get(TYPE)
         cell = draft.row.cells.get(place) if place is not None else None
-        name = plain_text(None if isinstance(cell, BadCell) else cell).strip() or self.choices.type
-        type = type_called(self.configuration, name or None)
+        return plain_text(None if isinstance(cell, BadCell) else cell).strip() or self.choices.type
+
+    def _type_of(self, draft: RowDraft) -> ElementType | None:
+        return type_called(self.configuration, self._type_name(draft) or None)
+
+    def _draft_new(self, draft: RowDraft) -> None:
+        place, type = self.mapping.places.get(TYPE), self._type_of(draft)
         if type is None:
             known = ", ".join(sorted(self.configuration.types))
-            text = _("a new element needs a type: %(known)s") if not name else _("is not a type; use %(known)s")
+            has_name = bool(self._type_name(draft))
+            text = _("is not a type; use %(known)s") if has_name else _("a new element needs a type: %(known)s")
             draft.problem(place, text % {"known": known})
             return
         draft.given.type = type.key
         self.drafter.draft(draft, type, {})
+        if not draft.changes and not draft.problems:
+            draft.problem(None, _("a new element needs a value"))
 
     def _find_targets(self) -> None:
         names = {name for draft in self.drafts for each in draft.names for name in each.names}
@@ -274,28 +296,35 @@ class _TableImport:
         related = next((each.related for each in type.properties if each.key == key), None)
         return related is not None and accepts(key, related, named)
 
-    def _batches(self, drafts: Sequence[RowDraft]) -> Iterator[list[RowDraft]]:
-        """Return rows of one type each. Elements are locked in the order of their ids, as in every change."""
-        ordered = sorted(drafts, key=lambda each: (str(each.type.key if each.type else ""), str(each.given.id or "~")))
-        for _type, same in groupby(ordered, key=lambda each: each.type):
-            rows = list(same)
-            for start in range(0, len(rows), BATCH):
-                yield rows[start : start + BATCH]
+    def _update_all(self, drafts: Sequence[RowDraft], *, writes: bool) -> None:
+        """Plan and write rows in batches of one type each. After the first problem nothing is written, but every other
+        problem is still found. A batch that is too heavy is divided (D188)."""
+        self.is_writing = writes and not any(each.problems for each in self.drafts)
+        for same in _by_type(drafts):
+            for is_fine in halved(same, self._update, BATCH):
+                self.is_writing &= is_fine
 
-    def _update(self, drafts: Sequence[RowDraft], *, writes: bool) -> bool:
-        """Plan and write one batch; return whether it has no problems."""
+    def _update(self, drafts: Sequence[RowDraft]) -> bool:
+        """Plan and write one batch; return whether it has no problems. A plan unlocks its elements at once."""
         findings = TableFindings(drafts, self.mapping)
         assert drafts[0].type is not None  # noqa: S101  drafted before
         view = detail_view_of(self.writer.configuration, drafts[0].type)
         before = sum(len(each.problems) for each in drafts)
         try:
-            plan = plan_update(self.writer, view, [each.given for each in drafts], findings, self._check(drafts))
-            _keep_real_changes(drafts, plan.changes, self.mapping)
-            if writes:
-                write_changes(self.writer, [each for each in plan.changes if each.is_new or each.after])
+            with transaction.atomic():
+                plan = plan_update(self.writer, view, [each.given for each in drafts], findings, self._check(drafts))
+                _keep_real_changes(drafts, plan.changes, self.mapping)
+                changes = [each for each in plan.changes if each.is_new or each.after]
+                if self.is_writing:
+                    write_changes(self.writer, changes)
+                else:
+                    check_children(changes)
+                    transaction.set_rollback(True)
         except Problem as problem:
+            if isinstance(problem, TooHeavy) and len(drafts) > 1:
+                raise
             if sum(len(each.problems) for each in drafts) == before:
-                drafts[0].problem(None, problem.message.removesuffix("."))
+                findings.place(problem)
             return False
         return True
 
@@ -303,7 +332,7 @@ class _TableImport:
         """Return the check under locks that no row was changed since it was compared."""
 
         def check(rows: list[VersionRow | None]) -> None:
-            place = self.mapping.place_of(ColumnKind.ID)
+            place = self.mapping.places.get(ID)
             pairs = zip(drafts, rows, strict=True)
             changed = [draft for draft, row in pairs if row is not None and row.revision != draft.revision]
             for draft in changed:
@@ -312,6 +341,13 @@ class _TableImport:
                 raise Invalid(_("Other users are changing the same elements."))
 
         return check
+
+
+def _by_type(drafts: Sequence[RowDraft]) -> Iterator[list[RowDraft]]:
+    """Return the rows of each type. Elements are locked in the order of their ids, as in every change."""
+    ordered = sorted(drafts, key=lambda each: (str(each.type.key if each.type else ""), str(each.given.id or "~")))
+    for _type, same in groupby(ordered, key=lambda each: each.type):
+        yield list(same)
 
 
 def _keep_real_changes(drafts: Sequence[RowDraft], planned: Sequence[PlannedChange], mapping: ColumnMapping) -> None:

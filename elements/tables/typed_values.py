@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -11,8 +10,11 @@ from django.utils.translation import gettext as _
 
 from elements.tables.cells import SEPARATOR, Cell, plain_text
 from elements.tables.xlsx_writing import MOST_TEXT, shortened, utf16_length
+from elements.values.files import stored_files
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute
+from repository_site.core.problems import Unreadable
+from repository_site.core.rest.strict_json import parse_json
 
 # Spreadsheets write truth values in the language of the user.
 TRUTHS = {"true": True, "false": False, "wahr": True, "falsch": False}
@@ -53,6 +55,16 @@ def _moment(value: date) -> datetime:
 
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def same_files(read: Cell, current: Cell) -> bool:
+    """Return whether two cells have the same files. Addresses of files of the storage are derived, and differ if the
+    service has another address."""
+    try:
+        new, old = _files(read or "[]"), _files(current or "[]")
+    except CellProblem:
+        return False
+    return isinstance(new, list) and isinstance(old, list) and stored_files(new, old) == stored_files(old, old)
 
 
 def is_cut(current: Cell) -> bool:
@@ -134,8 +146,8 @@ def _date_time(cell: Cell) -> str:
 
 def _files(cell: Cell) -> Any:
     try:
-        return json.loads(plain_text(cell))
-    except (ValueError, RecursionError):
+        return parse_json(plain_text(cell).encode())
+    except Unreadable:
         raise CellProblem(_("must be a list of files")) from None
 
 

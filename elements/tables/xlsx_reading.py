@@ -20,13 +20,25 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from django.utils.translation import gettext as _
 
 from elements.tables.cells import FIRST_DAY, MOST_DIGITS, Cell, number_cell
-from elements.tables.read_tables import BadCell, CellsByPlace, ReadCell, ReadTable, address, read_table, unreadable
+from elements.tables.read_tables import (
+    LARGEST,
+    BadCell,
+    CellsByPlace,
+    ReadCell,
+    ReadTable,
+    TableBounds,
+    TableTooLarge,
+    address,
+    check_place,
+    check_unpacked,
+    read_table,
+    unreadable,
+)
 
-# Bytes of all documents that are read, after unpacking.
-MOST_UNPACKED = 300 * 1024 * 1024
 CHUNK = 64 * 1024
 STYLES, TEXTS = "xl/styles.xml", "xl/sharedStrings.xml"
-ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+# Halves of surrogate pairs are not characters; such a text stays as it is.
+ESCAPED = re.compile("_x(?![Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
 PLACE = re.compile("([A-Z]{1,3})([0-9]{1,7})")
 # Formats of dates and times that every workbook has.
 DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
@@ -39,21 +51,29 @@ OnEnd = Callable[[str, str], None]
 
 
 class _WorkbookParts:
-    """The documents of a workbook, of which only so many bytes are unpacked."""
+    """The documents of a workbook, of which only so many bytes and elements are read."""
 
-    def __init__(self, archive: ZipFile) -> None:
+    def __init__(self, archive: ZipFile, bounds: TableBounds) -> None:
         self.archive = archive
-        self.left = MOST_UNPACKED
+        self.bounds = bounds
+        self.unpacked = self.elements = 0
 
     def parse(self, name: str, start: OnStart, end: OnEnd) -> Iterator[None]:
         """Parse a document in pieces, after each of which the caller can use what was found."""
-        parser = _parser(start, end)
+
+        def counted(element: str, attributes: dict[str, str]) -> None:
+            self.elements += 1
+            start(element, attributes)
+
+        parser = _parser(counted, end)
         with self._open(name) as file:
             while data := file.read(CHUNK):
-                self.left -= len(data)
-                if self.left < 0:
-                    raise unreadable(_("it has more than %(most)d MB unpacked") % {"most": MOST_UNPACKED // 1024**2})
+                self.unpacked += len(data)
+                check_unpacked(self.unpacked, self.bounds)
                 parser.Parse(data, False)
+                if self.elements > self.bounds.elements:
+                    text = _("The table has far more than %(most)d cells. Delete its empty rows and columns.")
+                    raise TableTooLarge(text % {"most": self.bounds.cells})
                 yield
             parser.Parse(b"", True)
         yield
@@ -98,10 +118,10 @@ def _parser(start: OnStart, end: OnEnd) -> expat.XMLParserType:
     return parser
 
 
-def read_xlsx(data: bytes) -> ReadTable:
+def read_xlsx(data: bytes, bounds: TableBounds = LARGEST) -> ReadTable:
     try:
         with ZipFile(BytesIO(data)) as archive:
-            return read_table(_Workbook(_WorkbookParts(archive)).rows())
+            return read_table(_Workbook(_WorkbookParts(archive, bounds)).rows(), bounds)
     except (BadZipFile, zlib.error, NotImplementedError, EOFError, OSError):
         raise unreadable(_("it is not a workbook, or it is damaged")) from None
     except (expat.ExpatError, ValueError, OverflowError, UnicodeError) as problem:
@@ -241,6 +261,7 @@ class _SheetReader:
         elif name == "c":
             cell = self._cell()
             if cell is not None and cell != "":
+                check_place(self._place, self._row)
                 self._cells[self._place] = cell
         elif name == "row":
             self._rows.append((self._row, self._cells))

@@ -46,6 +46,23 @@ def test_export_edit_and_import(visit: NewVisitor, tmp_path: Path) -> None:
     page.get_by_role("link", name=new).wait_for()
 
 
+def test_a_large_table_is_read_in_the_background(visit: NewVisitor, tmp_path: Path) -> None:
+    rita = visit("rita")
+    page = rita.page
+    table = tmp_path / "large.csv"
+    table.write_text("id,name[1033]\n" + "".join(f"{number},Name\n" for number in range(600)))
+    rita.open(f"{LIST}import/")
+    page.locator("#id-file").set_input_files(table)
+    page.get_by_role("button", name="Preview").click()
+    # The page loads itself again until the job has finished.
+    page.get_by_text("600 problems: nothing can be imported until they are solved.").wait_for()
+    page.get_by_text("and 400 more").first.wait_for()
+    rita.check_looks(1)
+    assert page.get_by_role("button", name="Import").count() == 0
+    page.get_by_role("button", name="Choose another file").press("Enter")
+    page.locator("#id-file").wait_for()
+
+
 def saved(table: list[list[Any]]) -> bytes:
     out = io.BytesIO()
     with xlsxwriter.Workbook(out, {"in_memory": True, "strings_to_urls": False}) as book:

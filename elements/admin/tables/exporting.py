@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from itertools import islice
 from typing import cast
 
@@ -42,7 +43,8 @@ def table_view(request: HttpRequest, format: str) -> HttpResponseBase:
 
 def _listed(request: HttpRequest) -> QuerySet[Element]:
     """Return the elements of the list. Those that a search text finds have the order of names."""
-    admin = storage_office.get_model_admin(Element)
+    # Unfold stores the request on the instance, which all threads share.
+    admin = copy(storage_office.get_model_admin(Element))
     found = cast("ElementList", admin.get_changelist_instance(request))
     elements: QuerySet[Element] = found.queryset
     return elements if found.found is None else elements.filter(id__in=found.found.ids)

@@ -1,17 +1,11 @@
-"""Import of a table in the back office: choose a file, map its columns, look at the preview, confirm (D466)."""
+"""Import of a table in the back office: choose a file, map its columns, look at the preview, confirm (D466, D467)."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -21,228 +15,123 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from elements.admin.detail import office_context
-from elements.admin.labels import OfficeLabels, element_address, labels_of
-from elements.presentation.page_requests import content_writer_of
+from elements.admin.labels import element_address, labels_of
+from elements.models import TableImport
 from elements.tables.columns import ColumnKind
-from elements.tables.drafts import CellChange, RowDraft
-from elements.tables.files import key_column, read_any
-from elements.tables.importing import ImportChoices, TableReport, import_table, plan_import
-from elements.tables.mapping import ColumnMapping, known_columns, map_columns
-from elements.tables.read_tables import ReadTable
-from elements.tables.remembered import remember_columns, remembered_columns
-from elements.writing.writers import Writer, require_changing
-from repository_site.core.problems import Conflict, Forbidden, Invalid, Problem, TooLarge, Unreadable
+from elements.tables.kept_imports import (
+    SHOWN,
+    UNFINISHED,
+    KeptChoices,
+    begin_import,
+    begin_preview,
+    discard_import,
+    find_import,
+    is_running,
+    repeat_preview,
+)
+from elements.tables.mapping import known_columns
+from elements.tables.read_tables import MOST_COLUMNS
+from elements.writing.writers import require_changing
+from repository_site.core.problems import Forbidden, Invalid, Problem
 from repository_site.core.rest.errors import status_of
-from repository_site.core.wording import printable
+from repository_site.core.wording import clean_text
 from storage.back_office import storage_office
-from storage.pages import caller_of
+from storage.pages import caller_of, storage_address, storage_of
 
-PAGE = "back_office/elements/import_table.html"
-MOST_ROWS = 20_000
-"""Rows that a page imports; each of them is read twice while a person waits."""
-SHOWN = 200
-"""Most rows and problems that a preview shows."""
-LONGEST = 300
-"""Most characters of a value that a preview shows."""
-
-
-@dataclass(slots=True)
-class ImportForm:
-    """The request of a person: the file, and choices about it."""
-
-    data: bytes = b""
-    name: str = ""
-    key: str = ""
-    type: str = ""
-    digest: str = ""
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    """Chosen columns by header, in lower case."""
-
-
-@dataclass(frozen=True, slots=True)
-class MappedHeader:
-    place: int
-    header: str
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewRow:
-    number: int
-    address: str
-    is_new: bool
-    changes: list[CellChange]
+PAGE = "elements_import_table"
+Progress = TableImport.Progress
 
 
 def import_view(request: HttpRequest) -> HttpResponseBase:
-    """Show what a file would change. The preview posts the same file again, which is then imported."""
+    """Show the file that a visitor imports: its preview, its progress or its result. Without one, ask for it."""
     require_changing(caller_of(request))
-    writer = content_writer_of(request) if request.method == "POST" else None
-    labels, form = labels_of(request), ImportForm()
-    if writer is None:
-        return _render(request, labels, form)
-    table: ReadTable | None = None
+    if request.method != "POST":
+        return _render(request)
     try:
-        form = _form(request)
-        table = _table(form)
-        form.chosen = {**remembered_columns(), **_chosen(request, table)}
-        report, mapping = _run(writer, labels, form, table, is_preview="_import" not in request.POST)
+        return _act(request)
     except Forbidden:
         raise
     except Problem as problem:
-        return _render(request, labels, form, table, problem=problem)
-    if "_import" not in request.POST:
-        return _render(request, labels, form, table, report, mapping)
-    counts = report.counts
-    done = counts["create"] + counts["update"]
-    text = ngettext("%(count)d element was imported.", "%(count)d elements were imported.", done)
-    messages.success(request, text % {"count": done})
-    return redirect("admin:elements_element_changelist")
+        return _render(request, problem)
 
 
-def _run(
-    writer: Writer, labels: OfficeLabels, form: ImportForm, table: ReadTable, *, is_preview: bool
-) -> tuple[TableReport, ColumnMapping]:
-    known = known_columns(labels.configuration)
-    mapping = map_columns(table.headers, known, form.chosen)
-    choices = ImportChoices(key_column(known, form.key), form.type)
-    if is_preview:
-        return plan_import(writer, labels.reader, table, mapping, choices), mapping
-    with transaction.atomic():
-        report = import_table(writer, labels.reader, table, mapping, choices)
-        if digest_of(report) != form.digest:
-            raise Conflict(_("The elements have changed since the preview. Nothing was imported; look at it again."))
-        folded = {header.casefold() for header in table.headers.values()}
-        usual = {header.casefold(): header for header in known}
-        remember_columns(
-            {
-                header: column
-                for header, column in form.chosen.items()
-                if header in folded and usual.get(header, "") != column
-            }
-        )
-    return report, mapping
-
-
-def digest_of(report: TableReport) -> str:
-    """Return a digest of everything that an import changes."""
-    parts = [(draft.given.id, draft.row.number, list(draft.changes.values())) for draft in report.changed]
-    return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-
-
-def _form(request: HttpRequest) -> ImportForm:
-    """Return the chosen file, or the one that the preview sent back."""
-    form = ImportForm(
-        name=request.POST.get("name", ""),
-        key=request.POST.get("key", "").strip(),
-        type=request.POST.get("type", ""),
-        digest=request.POST.get("digest", ""),
-    )
-    file = request.FILES.get("file")
-    if isinstance(file, UploadedFile):
-        # The preview sends the file back in base64, which must stay below the limit of a request body.
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE * 7 // 10
-        if (file.size or 0) > most:
-            text = _("The file has more than %(most)d bytes. Import it with manage.py import_table.")
-            raise TooLarge(text % {"most": most})
-        form.data, form.name = file.read(), str(file.name)
-        return form
-    text = request.POST.get("document", "")
-    if not text:
+def _act(request: HttpRequest) -> HttpResponseBase:
+    storage, caller, given = storage_of(request), caller_of(request), request.POST
+    if "_discard" in given:
+        discard_import(caller)
+    elif "_import" in given:
+        table = begin_import(storage, caller, given.get("digest", ""))
+        if table.progress == Progress.IMPORTED:
+            messages.success(request, _result(table))
+            discard_import(caller)
+            return redirect("admin:elements_element_changelist")
+    elif isinstance(file := request.FILES.get("file"), UploadedFile):
+        address, request_id = storage_address(request), getattr(request, "request_id", "")
+        begin_preview(storage, caller, request_id, address, str(file.name), file.read(), _choices(request))
+    elif find_import(caller) is not None:
+        repeat_preview(storage, caller, _choices(request))
+    else:
         raise Invalid(_("Choose a workbook (xlsx) or a csv file."))
-    try:
-        form.data = base64.b64decode(text, validate=True)
-    except ValueError:
-        raise Unreadable(_("The preview cannot be read. Choose the file again.")) from None
-    return form
+    return redirect(f"admin:{PAGE}")
 
 
-def _table(form: ImportForm) -> ReadTable:
-    table = read_any(form.data, form.name)
-    if len(table.rows) > MOST_ROWS:
-        text = _("The table has more than %(most)d rows. Import it with manage.py import_table.")
-        raise TooLarge(text % {"most": MOST_ROWS})
-    return table
+def _choices(request: HttpRequest) -> KeptChoices:
+    given = request.POST
+    columns = {place: clean_text(given[name]) for place in range(MOST_COLUMNS) if (name := f"column-{place}") in given}
+    return KeptChoices(clean_text(given.get("key", "")), clean_text(given.get("type", "")), columns)
 
 
-def _chosen(request: HttpRequest, table: ReadTable) -> dict[str, str]:
-    """Return the columns that the form names for the headers of the file."""
-    found = {}
-    for place, header in table.headers.items():
-        column = request.POST.get(f"column-{place}")
-        if column is not None:
-            found[header.casefold()] = column.strip()
-    return found
+def _result(table: TableImport) -> str:
+    counts = table.report["counts"]
+    done = counts["create"] + counts["update"]
+    return ngettext("%(count)d element was imported.", "%(count)d elements were imported.", done) % {"count": done}
 
 
-def _render(
-    request: HttpRequest,
-    labels: OfficeLabels,
-    form: ImportForm,
-    table: ReadTable | None = None,
-    report: TableReport | None = None,
-    mapping: ColumnMapping | None = None,
-    problem: Problem | None = None,
-) -> HttpResponseBase:
+def _render(request: HttpRequest, problem: Problem | None = None) -> HttpResponseBase:
+    labels, table = labels_of(request), find_import(caller_of(request))
     known = known_columns(labels.configuration)
-    headers = _mapped(table, form, known, mapping) if table else []
     context: dict[str, Any] = {
         **office_context(request, _("Import a table")),
-        "form": form,
-        "document": base64.b64encode(form.data).decode() if table else "",
-        "headers": headers,
-        "has_ignored": any(not each.column for each in headers),
         "known": list(known),
         "keys": [header for header, each in known.items() if each.kind is ColumnKind.VALUE],
         "types": sorted((labels.type(each), each.key) for each in labels.configuration.types.values()),
         "problems": list(problem.details[:SHOWN]) if problem else [],
         "cancel": reverse("admin:elements_element_changelist"),
+        "chosen": KeptChoices(),
     }
-    if report is not None:
-        context |= _preview(report)
-    return TemplateResponse(request, PAGE, context, status=status_of(problem) if problem else 200)
+    if table is not None:
+        context |= _shown(table)
+    context["problems"] += context.pop("errors", [])
+    return TemplateResponse(
+        request, "back_office/elements/import_table.html", context, status=status_of(problem) if problem else 200
+    )
 
 
-def _mapped(
-    table: ReadTable, form: ImportForm, known: Mapping[str, Any], mapping: ColumnMapping | None
-) -> list[MappedHeader]:
-    usual = {header.casefold(): header for header in known}
-    found = []
-    for place, header in table.headers.items():
-        column = form.chosen.get(header.casefold(), usual.get(header.casefold(), ""))
-        if mapping is not None:
-            column = mapping.columns[place].header if place in mapping.columns else ""
-        found.append(MappedHeader(place, printable(header, 100), column))
-    return found
-
-
-def _preview(report: TableReport) -> dict[str, Any]:
-    changed, problems, notes = report.changed, report.problems, report.notes
-    return {
-        "report": report,
-        "counts": report.counts,
-        "rows": [_row(each) for each in changed[:SHOWN]],
-        "more_rows": max(len(changed) - SHOWN, 0),
-        "cell_problems": problems[:SHOWN],
-        "problem_count": len(problems),
-        "more_problems": max(len(problems) - SHOWN, 0),
-        "notes": notes[:SHOWN],
-        "more_notes": max(len(notes) - SHOWN, 0),
-        "can_import": bool(changed) and not problems,
-        "digest": digest_of(report),
+def _shown(table: TableImport) -> dict[str, Any]:
+    if is_running(table):
+        return {"running": table}
+    if table.progress == Progress.IMPORTED:
+        return {"result": _result(table), "name": table.name}
+    report = table.report
+    shown: dict[str, Any] = {
+        "table": table,
+        "chosen": KeptChoices.of(table),
+        "headers": report.get("headers", []),
+        "has_ignored": any(not column for _place, _header, column in report.get("headers", [])),
+        "errors": report.get("errors", []),
     }
+    if table.progress in UNFINISHED:
+        shown["errors"] = [_("The table was not read to its end. Nothing was imported; preview it again.")]
+    elif "counts" in report:
+        shown |= {
+            "report": report,
+            "rows": [{**row, "address": element_address(row["id"]) if row["id"] else ""} for row in report["rows"]],
+            "more_rows": report["row_count"] - len(report["rows"]),
+            "more_problems": report["problem_count"] - len(report["problems"]),
+            "more_notes": report["note_count"] - len(report["notes"]),
+            "can_import": report["row_count"] > 0 and not report["problem_count"],
+        }
+    return shown
 
 
-def _row(draft: RowDraft) -> PreviewRow:
-    changes = [
-        CellChange(each.cell, each.column, _shown(each.old), _shown(each.new)) for each in draft.changes.values()
-    ]
-    address = element_address(draft.given.id) if draft.given.id else ""
-    return PreviewRow(draft.row.number, address, draft.is_new, changes)
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-storage_office.add_page("elements/element/import/", import_view, "elements_import_table")
+storage_office.add_page("elements/element/import/", import_view, PAGE)

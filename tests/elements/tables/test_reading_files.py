@@ -14,10 +14,9 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elements.tables import read_tables, xlsx_reading
 from elements.tables.csv_reading import read_csv
 from elements.tables.files import read_any, read_file
-from elements.tables.read_tables import BadCell, ReadTable
+from elements.tables.read_tables import BadCell, ReadTable, TableBounds, TableTooLarge
 from elements.tables.xlsx_reading import is_date_format, read_xlsx
 from elements.tables.xlsx_writing import SHEET, WorkbookWriter
 from repository_site.core.problems import Invalid, Problem, TooLarge, Unreadable
@@ -139,12 +138,29 @@ class TestHostileWorkbooks:
         with pytest.raises(Unreadable, match="document type"):
             read_xlsx(with_sheet(bomb))
 
-    def test_a_large_file_that_is_small_when_packed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(xlsx_reading, "MOST_UNPACKED", 1024**2)
-        data = with_sheet(rows(" " * 3 * 1024**2))
+    @pytest.mark.parametrize(
+        ("sheet", "message"),
+        [
+            (rows(" " * 3 * 1024**2), "more than 1 MB unpacked"),
+            (rows("<row>" + "<c/>" * 200_000 + "</row>"), "far more than 100 cells. Delete its empty rows"),
+            (rows("<row/>" * 100_000), "far more than 100 cells. Delete its empty rows"),
+            (rows("<row><c><v>1</v></c></row>" * 101), "more than 100 cells. Divide it"),
+        ],
+    )
+    def test_a_large_file_that_is_small_when_packed(self, sheet: str, message: str) -> None:
+        data = with_sheet(sheet)
         assert len(data) < 20_000
-        with pytest.raises(Unreadable, match="1 MB unpacked"):
-            read_xlsx(data)
+        with pytest.raises(TableTooLarge, match=message):
+            read_xlsx(data, TableBounds(rows=1_000, cells=100, unpacked=1024**2))
+
+    def test_a_row_takes_no_more_memory_than_its_columns(self) -> None:
+        with pytest.raises(Invalid, match=r"SG1: the table has more than 500 columns\."):
+            read_xlsx(with_sheet(rows("<row>" + "<c><v>1</v></c>" * 10_000 + "</row>")))
+
+    def test_halves_of_surrogate_pairs_are_not_characters(self) -> None:
+        sheet = rows('<row><c t="inlineStr"><is><t>_xD800__x0041_</t></is></c></row>')
+        table = read_xlsx(with_sheet(sheet))
+        assert table.headers == {0: "_xD800_A"}
 
     def test_cells_far_apart_take_no_memory(self) -> None:
         data = with_sheet(
@@ -155,17 +171,20 @@ class TestHostileWorkbooks:
         )
         assert [each.number for each in read_xlsx(data).rows] == [1_048_576]
 
-    def test_too_many_columns_rows_and_characters(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_too_many_columns_rows_and_characters(self) -> None:
         wide = rows('<row r="1"><c r="XFD1" t="inlineStr"><is><t>id</t></is></c></row>')
         with pytest.raises(Invalid, match=r"XFD1: the table has more than 500 columns\."):
             read_xlsx(with_sheet(wide))
-        monkeypatch.setattr(read_tables, "MOST_ROWS", 2)
-        assert len(read_csv(b"id\n1\n2\n").rows) == 2
-        with pytest.raises(Invalid, match="more than 2 rows"):
-            read_csv(b"id\n1\n2\n3\n")
-        monkeypatch.setattr(read_tables, "MOST_CHARACTERS", 10)
-        with pytest.raises(Invalid, match="more than 10 characters"):
-            read_csv(b"id\n1234567890\n")
+        few = TableBounds(rows=2, cells=10, unpacked=1_000)
+        assert len(read_csv(b"id\n1\n2\n", few).rows) == 2
+        with pytest.raises(TableTooLarge, match="more than 2 rows"):
+            read_csv(b"id\n1\n2\n3\n", few)
+        with pytest.raises(TableTooLarge, match="more than 10 cells"):
+            read_csv(b"a,b,c,d\n1,2,3,4\n1,2,3,4\n", few)
+        with pytest.raises(TableTooLarge, match="more than 200 characters"):
+            read_csv(b"id\n" + b"1" * 199, few)
+        with pytest.raises(TableTooLarge, match="MB unpacked"):
+            read_csv(b"id\n" + b"1" * 1_000, few)
 
     def test_unusual_compression(self) -> None:
         out = io.BytesIO()
@@ -194,6 +213,8 @@ class TestCsv:
 
     def test_a_hint_about_the_separator(self) -> None:
         assert read_csv(b"sep=|\r\nid|n\r\n1|2").headers == {0: "id", 1: "n"}
+        # Not a separator, so it is the header.
+        assert read_csv(b'sep="\nid,n\n').headers == {0: 'sep="'}
 
     @pytest.mark.parametrize(
         ("data", "message"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from elements.models import ElementChange
 from elements.reading.rows import VersionRow
@@ -18,6 +20,7 @@ from elements.tables.cells import Cell
 from elements.tables.files import TableFile, read_any
 from elements.tables.importing import TableReport
 from elements.tables.rows import TableRows
+from elements.tables.typed_values import same_files
 from repository_site.core.problems import Invalid
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -27,6 +30,7 @@ from tests.elements.workshop import ID
 
 pytestmark = pytest.mark.django_db
 FORMATS = ("csv", "xlsx")
+NAMED = {"name": {"1031": "Neu", "1033": "New"}}
 
 
 def run(desk: TableDesk, content: bytes, *, key: str = "", type: str = "", dry_run: bool = False) -> TableReport:
@@ -151,6 +155,23 @@ def test_keys_that_several_elements_or_rows_have(desk: TableDesk) -> None:
     ]
 
 
+def test_the_type_of_a_row_decides_between_elements_with_the_same_key(desk: TableDesk) -> None:
+    desk.update({"id": ID["box"], "attributes": {"name": {"1033": "Thing"}}})
+    rows = [["name[1033]", "type", "name[1031]"], ["Thing", "box", "Kiste"]]
+    assert run(desk, saved_csv(rows), key="name[1033]").counts == {"create": 0, "update": 1, "unchanged": 0}
+    assert desk.element(ID["box"])["attributes"]["name"] == {"1031": "Kiste", "1033": "Thing"}
+
+
+def test_rows_without_values_of_known_columns_are_left_alone(desk: TableDesk) -> None:
+    rows: list[list[Any]] = [["id", "note", "comment"], [ID["thing"], "a", "x"], [None, None, "total: 1"]]
+    assert run(desk, saved_xlsx(rows), dry_run=True).counts == {"create": 0, "update": 1, "unchanged": 0}
+
+
+def test_a_new_element_needs_a_value(desk: TableDesk) -> None:
+    report = run(desk, saved_csv([["type", "name[1033]"], ["thing", ""]]), dry_run=True)
+    assert problems(report) == [("2", "a new element needs a value")]
+
+
 def test_a_change_of_another_user_since_the_export(desk: TableDesk) -> None:
     place = rows_of(desk)[ID["thing"]]
     stale = table(desk, edits={(place, "note"): "mine"})
@@ -233,6 +254,51 @@ def test_released_elements_are_refused(desk: TableDesk) -> None:
     place = rows_of(desk)[ID["gone"]]
     report = run(desk, table(desk, edits={(place, "name[1033]"): "x"}), dry_run=True)
     assert [cell.strip("GH") for cell, _text in problems(report)] == [str(place)]
+
+
+def test_a_preview_counts_children(desk: TableDesk, settings: Settings) -> None:
+    settings.MAX_CHILDREN = 1
+    place = rows_of(desk)[ID["other"]]
+    content = table(desk, edits={(place, "parent[id]"): ID["thing"]}, select="name")
+    desk.update({"type": "thing", "attributes": NAMED, "rootPath": [{"id": ID["thing"]}]})
+    [(cell, text)] = problems(run(desk, content, dry_run=True))
+    assert (cell, "children" in text) == (f"F{place}", True)
+
+
+def test_a_batch_that_is_too_heavy_is_divided(desk: TableDesk, settings: Settings) -> None:
+    made = desk.update(*({"type": "thing", "attributes": {**NAMED, "text": {"1033": "x" * 900}}} for _ in range(8)))
+    settings.RESPONSE_BYTES = 4_000
+    report = run(desk, saved_csv([["id", "note"], *([id, "a"] for id in made)]))
+    assert report.counts == {"create": 0, "update": 8, "unchanged": 0}
+
+
+def test_a_plan_leaves_nothing_locked(desk: TableDesk) -> None:
+    """Savepoints are rolled back, so that other users can go on while somebody looks at a preview."""
+    content = saved_csv([["id", "note"], [ID["thing"], "a"]])
+    with CaptureQueriesContext(connection) as captured:
+        run(desk, content, dry_run=True)
+    texts = [each["sql"] for each in captured]
+    locks = [number for number, text in enumerate(texts) if "FOR NO KEY UPDATE" in text]
+    ends = [number for number, text in enumerate(texts) if text.startswith("ROLLBACK TO SAVEPOINT")]
+    assert locks
+    assert max(locks) < max(ends)
+
+
+def test_files_are_the_same_at_another_address(desk: TableDesk) -> None:
+    """The address of an uploaded file is derived, so a table from another address of the service changes nothing."""
+    stored = [{"address": ID["part"], "fullAddress": "https://a.example/x", "protocol": "repository", "title": "a"}]
+    other = [{**stored[0], "fullAddress": "http://b.example:8080/x"}]
+    assert same_files(json.dumps(other), json.dumps(stored))
+    assert not same_files(json.dumps([{**other[0], "title": "b"}]), json.dumps(stored))
+    assert not same_files("[", json.dumps(stored))
+    assert not same_files(None, json.dumps(stored))
+
+
+def test_a_long_text_can_be_edited_in_csv(desk: TableDesk) -> None:
+    desk.update({"id": ID["thing"], "attributes": {"text": {"1033": "x" * 40_000}}})
+    place = rows_of(desk)[ID["thing"]]
+    run(desk, table(desk, "csv", edits={(place, "text[1033]"): "y" * 40_000}))
+    assert desk.element(ID["thing"])["attributes"]["text"]["1033"] == "y" * 40_000
 
 
 def test_a_text_that_does_not_fit_into_a_cell(desk: TableDesk) -> None:
