@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 from uuid import UUID
 
 import structlog
@@ -64,14 +64,15 @@ def incoming_file() -> Iterator[IO[bytes]]:
     folder = Path(settings.FILES_DIR) / INCOMING
     with storing():
         folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-        handle, path = tempfile.mkstemp(dir=folder)
+        file = tempfile.NamedTemporaryFile(dir=folder, delete=False)  # noqa: SIM115  closed below
     try:
-        os.close(handle)
-        with Path(path).open("w+b") as file:
-            yield file
+        yield cast("IO[bytes]", file)
     finally:
+        # On a full disk, closing tries to write the rest again and fails again.
+        with suppress(OSError):
+            file.close()
         with suppress(FileNotFoundError):
-            Path(path).unlink()
+            Path(file.name).unlink()
 
 
 @contextmanager
