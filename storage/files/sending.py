@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
-from django.core.files import File
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
@@ -16,7 +16,7 @@ from repository_site.core.fairness.shares import Shares
 from repository_site.core.fairness.unread_responses import LARGE
 from repository_site.core.policies import NAME as POLICY_NAME
 from repository_site.core.rest.errors import ErrorKind, error_answer
-from storage.files.contents import open_content, storing
+from storage.files.contents import Readable, open_part, storing
 from storage.files.media_types import SHOWN, TEXT
 from storage.files.storing import FileRow
 from storage.models import Storage
@@ -92,31 +92,24 @@ def _content(request: HttpRequest, storage: Storage, file: FileRow, start: int, 
     if request.method == "HEAD":
         return HttpResponse()
     if end - start <= LARGE:
-        with _opened_at(storage, file, start) as content:
+        with closing(open_part(storage.pk, file.digest, start, end)) as content, storing():
             return HttpResponse(content.read(end - start))
     ticket = stream_ticket(request)
     share = ticket.storage, *ticket.parts
     if not sending.take(*share):
         raise gate.refuse("files", TOO_MANY, ticket.who)
     try:
-        return StreamingHttpResponse(_FilePieces(_opened_at(storage, file, start), end - start, share))
+        content = open_part(storage.pk, file.digest, start, end)
     except BaseException:
         sending.give_back(*share)
         raise
-
-
-def _opened_at(storage: Storage, file: FileRow, start: int) -> File[Any]:
-    content = open_content(storage.pk, file.digest)
-    # A bucket sends the content only now.
-    with storing():
-        content.seek(start)
-    return content
+    return StreamingHttpResponse(_FilePieces(content, end - start, share))
 
 
 class _FilePieces:
     """Pieces of a content for a client that reads it. The server closes them, even if the client reads none."""
 
-    def __init__(self, content: File[Any], left: int, share: tuple[Any, ...]) -> None:
+    def __init__(self, content: Readable, left: int, share: tuple[Any, ...]) -> None:
         self.content, self.left, self.share = content, left, share
         self.is_open = True
 
@@ -124,7 +117,7 @@ class _FilePieces:
         return self
 
     def __next__(self) -> bytes:
-        piece: bytes = self.content.read(min(PIECE, self.left)) if self.left else b""
+        piece = self.content.read(min(PIECE, self.left)) if self.left else b""
         if not piece:
             self.close()
             raise StopIteration
