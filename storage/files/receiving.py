@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -25,6 +25,8 @@ FILE = "file"
 PIECE = 128 * 1024
 # Bytes of a form beside its file: boundaries, headers and other fields.
 FORM_ROOM = 64 * 1024
+# Bytes of a refused body that are read nevertheless.
+DISCARDED = 16 * 1024 * 1024
 # Enough for the last boundary, and for some line breaks after it.
 TAIL = 512
 CUT_OFF = "The request body is shorter than its Content-Length; nothing was stored. Send the file again."
@@ -48,22 +50,29 @@ def received_file(request: HttpRequest, name: str | None) -> Iterator[ReceivedFi
     with incoming_file() as file:
         taking = _Taking(file)
         body = _Body(request)
-        content_type = request.META.get("CONTENT_TYPE", "")
-        if content_type.partition(";")[0].strip().lower() == MULTIPART:
-            given, claimed = _read_form(request, body, taking)
-            given = name or given
-        else:
-            given, claimed = name or "", content_type
-            while piece := body.read(PIECE):
-                taking.add(piece)
+        try:
+            given, claimed = _read(request, body, taking)
+        except TooLarge:
+            body.discard()
+            raise
         body.finish()
         with storing():
             file.flush()
-        cleaned = file_name(given)
+        cleaned = file_name(name or given)
         if not cleaned:
             raise Invalid(placed("name", f"{NO_NAME}."))
         media_type = taking.probe.media_type(claimed, cleaned)
         yield ReceivedFile(str(file.name), cleaned, media_type, taking.digest.hexdigest(), taking.size)
+
+
+def _read(request: HttpRequest, body: _Body, taking: _Taking) -> tuple[str, str]:
+    """Read a body, and return the name and the media type that the client claims for its file."""
+    content_type = request.META.get("CONTENT_TYPE", "")
+    if content_type.partition(";")[0].strip().lower() == MULTIPART:
+        return _read_form(request, body, taking)
+    while piece := body.read(PIECE):
+        taking.add(piece)
+    return "", content_type
 
 
 class _Taking:
@@ -125,6 +134,13 @@ class _Body:
             self.left -= len(piece)
         self.tail = (self.tail + piece)[-TAIL:]
         return piece
+
+    def discard(self) -> None:
+        """Read the rest of a body that is refused, if it is short: many clients send all of it before they read."""
+        left = DISCARDED if self.left is None else min(self.left, DISCARDED)
+        with suppress(OSError):
+            while left > 0 and (piece := self.input.read(min(PIECE, left))):
+                left -= len(piece)
 
     def finish(self) -> None:
         """Raise if the body is not complete."""
