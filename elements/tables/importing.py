@@ -87,7 +87,8 @@ class TableFindings(Findings):
         row, _separator, name = place.partition(": ")
         draft = self._drafts.get(row)
         if draft is not None:
-            found = self._place(draft, name)
+            # Rights and locks are problems of the element whose texts begin with the property.
+            found = self._place(draft, name or text.partition(" ")[0])
             draft.problem(found, text if found is not None or not name else f"{name}: {text}")
 
     def place(self, problem: Problem) -> None:

@@ -44,7 +44,7 @@ def stored_file_problem(item: Mapping[str, Any]) -> str | None:
 def stored_files(value: list[Any], old: Any) -> list[Any]:
     """Return a value in its stored form. Type and size of a file that the value had already stay; those of others are
     still missing."""
-    before = {each["address"]: each for each in old or () if is_stored_file(each)}
+    before = {each["address"]: each for each in _items(old) if is_stored_file(each)}
     return [_stored(each, before) if is_stored_file(each) else each for each in value]
 
 

@@ -82,6 +82,18 @@ PICTURES = SHOWN - {TEXT}
 _BY_ENDING = {
     ending: type for kinds in (*(each[2] for each in _SIGNATURES), _TEXTS, _MARKUP) for ending, type in kinds.items()
 }
+# Names that browsers of some systems send.
+_OTHER_NAMES = {
+    "application/x-gzip": "application/gzip",
+    "application/x-yaml": "application/yaml",
+    "application/x-zip-compressed": "application/zip",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-wav": "audio/wav",
+    "image/jpg": "image/jpeg",
+    "text/x-markdown": "text/markdown",
+    "text/xml": "application/xml",
+}
 _CONTROLS = frozenset(range(32)) - {*b"\t\n\r\f"}
 
 
@@ -110,13 +122,16 @@ class ContentProbe:
 
         Both claims must fit: a browser that saves a file goes by its name.
         """
-        possible = self._possible()
-        claims = {each for each in (_plain(claimed), _BY_ENDING.get(_ending(name), "")) if each not in GENERIC}
+        possible, given, ending = self._possible(), _plain(claimed), _ending(name)
+        if (given, ending) == (_COMPOUND[".xls"], ".csv"):
+            # Windows takes tables that are text for files of Excel.
+            given = ""
+        claims = {each for each in (given, _BY_ENDING.get(ending, "")) if each not in GENERIC}
         if not claims:
             return possible[0] if possible and possible[0] not in _MARKUP.values() else UNKNOWN
         if not claims <= {*possible}:
             return UNKNOWN
-        return _plain(claimed) if _plain(claimed) in claims else claims.pop()
+        return given if given in claims else claims.pop()
 
     def _possible(self) -> tuple[str, ...]:
         """Return the types that the content can have, the usual one first."""
@@ -143,7 +158,7 @@ def _is_markup(head: bytes) -> bool:
 
 def _plain(media_type: str) -> str:
     found = media_type.partition(";")[0].strip().lower()
-    return {"text/xml": "application/xml", "image/jpg": "image/jpeg", "audio/x-wav": "audio/wav"}.get(found, found)
+    return _OTHER_NAMES.get(found, found)
 
 
 def _ending(name: str) -> str:

@@ -11,6 +11,7 @@ import xlsxwriter
 from python_calamine import CalamineWorkbook
 
 from tests.browser.conftest import DEMO, NewVisitor
+from tests.server_process import Server
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 LIST = f"{DEMO}/admin/elements/element/"
@@ -46,7 +47,7 @@ def test_export_edit_and_import(visit: NewVisitor, tmp_path: Path) -> None:
     page.get_by_role("link", name=new).wait_for()
 
 
-def test_a_large_table_is_read_in_the_background(visit: NewVisitor, tmp_path: Path) -> None:
+def test_a_large_table_is_read_in_the_background(visit: NewVisitor, site: Server, tmp_path: Path) -> None:
     rita = visit("rita")
     page = rita.page
     table = tmp_path / "large.csv"
@@ -54,6 +55,9 @@ def test_a_large_table_is_read_in_the_background(visit: NewVisitor, tmp_path: Pa
     rita.open(f"{LIST}import/")
     page.locator("#id-file").set_input_files(table)
     page.get_by_role("button", name="Preview").click()
+    page.get_by_text("large.csv is being read for the preview.").wait_for()
+    rita.check_accessibility()
+    assert site.manage("work", "--once").returncode == 0
     # The page loads itself again until the job has finished.
     page.get_by_text("600 problems: nothing can be imported until they are solved.").wait_for()
     page.get_by_text("and 400 more").first.wait_for()

@@ -130,6 +130,7 @@ def test_a_reference_has_no_position(desk: UpdateDesk) -> None:
     assert (response.status_code, "an element has no field 'position'" in response.json()["message"]) == (400, True)
 
 
+@pytest.mark.long
 def test_one_of_many_siblings_moves_with_one_row(desk: UpdateDesk) -> None:
     parent = desk.update(new("Large"))[0]["id"]
     for start in range(0, 1000, 500):

@@ -113,6 +113,7 @@ def test_ranks_of_many_stay_short(number: int) -> None:
     assert max(map(len, found)) <= 6
 
 
+@pytest.mark.long
 def test_moves_to_the_same_place_number_all_again_only_after_hundreds_of_moves() -> None:
     stored, written = list(DENSE), 0
     for number in range(2000):

@@ -28,6 +28,7 @@ from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import asks_for_any, is_known, not_modified
 from storage.api.viewset import NO_ROLE
+from storage.files.cleaning import discard_content
 from storage.files.contents import put_content
 from storage.files.media_types import KNOWN, UNKNOWN
 from storage.files.receiving import MULTIPART, ReceivedFile, received_file
@@ -121,6 +122,7 @@ class FileViewSet(ElementReadingViewSet):
                     try:
                         self.received = disk.enter_context(received_file(plain, name))
                         put_content(self.storage.pk, self.received.digest, self.received.path)
+                        disk.push(self._discard)
                     except Exception as problem:
                         failure = problem
             finally:
@@ -129,6 +131,11 @@ class FileViewSet(ElementReadingViewSet):
                 raise failure
             self._recognise_again(request)
             return super()._answer(request, **names)
+
+    def _discard(self, kind: type[BaseException] | None, *problem: object) -> None:
+        """Remove the content again if the upload fails after all: content beyond a quota would fill the disk."""
+        if kind is not None:
+            discard_content(self.storage, self.received.digest)
 
     def _recognise_again(self, request: Request) -> None:
         """Find storage and caller again: meanwhile the storage may have been removed, or the token revoked."""

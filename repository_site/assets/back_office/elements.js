@@ -112,4 +112,7 @@
 
   // The theme shows the name of a chosen file in a field of its own markup, which these pages do not have.
   for (const input of document.querySelectorAll(".el-page input[type=file]")) input.hasChangeListener = true;
+
+  /* A page that waits for a background job looks again. */
+  if (document.querySelector("[data-look-again]")) setTimeout(() => location.reload(), 3000);
 }

@@ -21,6 +21,7 @@ from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 NUMBER = 20_000 if IS_FULL else 2_000
+USER = "00000000-0000-0009-0000-000000000003"
 IMPORT = "elements/element/import/"
 
 
@@ -45,7 +46,7 @@ def test_many_rows_are_previewed_and_imported_within_a_minute(sample: Storage) -
     with tenant_scope(sample):
         chosen = list(Element.objects.filter(type__key="subProcess").values_list("id", flat=True)[:NUMBER])
     assert len(chosen) == NUMBER
-    content = "id,purp[1033]\n" + "".join(f"{id},New purpose {number}\n" for number, id in enumerate(chosen))
+    content = "id,reviewer[id]\n" + "".join(f"{id},{USER}\n" for id in chosen)
     office.post(IMPORT, {"file": SimpleUploadedFile("table.csv", content.encode())})
     preview = timed_job(sample)
     page = office.get(IMPORT)

@@ -15,7 +15,7 @@ from tests.elements.tables.table_desk import THINGS, TableDesk
 from tests.elements.workshop import ID
 from tests.scale import scaled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 ALPHABET = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 LINE_BREAKS = "\r\n\x0b\x0c\x85\u2028\u2029"
 LINES = st.text(ALPHABET, max_size=30) | st.sampled_from(
