@@ -37,8 +37,10 @@ VALUE = ColumnKind.VALUE
 NAMED = {"name": {"1031": "Neu", "1033": "New"}}
 
 
-def run(desk: TableDesk, content: bytes, *, key: str = "", type: str = "", dry_run: bool = False) -> TableReport:
-    return TableFile(desk.storage, read_any(content, "table")).run(key, type, dry_run=dry_run)
+def run(
+    desk: TableDesk, content: bytes, *, key: str = "", type: str = "", only: str = "", dry_run: bool = False
+) -> TableReport:
+    return TableFile(desk.storage, read_any(content, "table")).run(key, type, only, dry_run=dry_run)
 
 
 def table(desk: TableDesk, format: str = "xlsx", edits: Edits | None = None, **query: str) -> bytes:
@@ -146,6 +148,15 @@ def test_elements_are_found_by_a_key(desk: TableDesk) -> None:
     assert desk.element(ID["thing"])["attributes"]["note"] == {"127": "a"}
     again = run(desk, content, key="name[1033]", type="thing")
     assert again.counts == {"create": 0, "update": 0, "unchanged": 2}
+
+
+def test_new_or_existing_elements_can_be_left_alone(desk: TableDesk) -> None:
+    rows = [["name[1033]", "name[1031]", "note"], ["Thing", "Thing deutsch", "a"], ["New", "Neu", "b"]]
+    for only, create, update in (("new", 1, 0), ("existing", 0, 1)):
+        report = run(desk, saved_csv(rows), key="name[1033]", type="thing", only=only, dry_run=True)
+        assert report.counts == {"create": create, "update": update, "unchanged": 1}
+    # What is left alone has no problems.
+    assert problems(run(desk, saved_csv(rows), only="existing", dry_run=True)) == []
 
 
 def test_keys_that_several_elements_or_rows_have(desk: TableDesk) -> None:
