@@ -131,7 +131,7 @@ docs: $(DEV) ## write the generated pages of docs/
 	@$(BIN)/python manage.py write_openapi --into docs/reference/openapi.json
 
 examples: $(DEV) ## record the examples of the OpenAPI document from the demo storage
-	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -n 0 tests/repository_site/test_api_examples.py
+	@REPOSITORY_WRITE_EXAMPLES=1 $(BIN)/python -m pytest -m "" -n 0 tests/repository_site/test_api_examples.py
 
 messages: $(DEV) ## update the translations, and list the texts without one
 	@$(BIN)/python -m repository_site.translations
@@ -151,7 +151,7 @@ shell: $(RUN) ## open a Python shell with the project loaded
 	@exec $(BIN)/python manage.py shell
 
 audit: $(DEV) ## look up known vulnerabilities of all packages (needs a network)
-	@$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements.txt -r requirements-traces.txt -r requirements-dev.txt
+	@$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements.txt -r requirements-traces.txt -r requirements-s3.txt -r requirements-dev.txt
 
 sbom: $(DEV) ## write a bill of materials (CycloneDX JSON) to standard output
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible requirements.txt
@@ -160,3 +160,4 @@ lock: $(DEV) ## pin the requirements from pyproject.toml again
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.txt pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra dev --constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra traces --constraint requirements.txt --output-file requirements-traces.txt pyproject.toml
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra s3 --constraint requirements.txt --output-file requirements-s3.txt pyproject.toml

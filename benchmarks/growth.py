@@ -135,7 +135,7 @@ def measure_whole_lists(run: Run) -> None:
 
 
 def measure_tables(run: Run) -> None:
-    """Measure how long a worker takes to export a storage as a table, and how much memory more than when idle."""
+    """Measure the time of exporting a storage as a table, and how much more memory a worker uses than when idle."""
     size = run.scale.sizes[0]
     for table in ("xlsx", "csv"):
         server = of_size(run, size).serve()

@@ -35,6 +35,7 @@ try:
     POOL_SIZE = environment.POOL_SIZE.read()
     FILE_LIMIT = environment.FILE_LIMIT.read()
     FILES_DIR = DATA_DIR / environment.FILES_DIR.read()
+    FILES_BUCKET = environment.FILES_BUCKET.read()
     BODY_LIMIT = environment.BODY_LIMIT.read()
     MAX_ELEMENTS = environment.MAX_ELEMENTS.read()
     MARKUP_NESTING = environment.MARKUP_NESTING.read()
@@ -218,18 +219,18 @@ STATICFILES_DIRS = [PROJECT_DIR / "repository_site/assets"]
 WHITENOISE_USE_FINDERS = True
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
-# Contents of uploaded files (D450). A received file becomes a content by renaming it.
+# Contents of uploaded files, in a folder (D450) or a bucket (D455). A received file becomes a content by renaming it.
+_FOLDER = {
+    "location": FILES_DIR,
+    "allow_overwrite": True,
+    "file_permissions_mode": 0o640,
+    "directory_permissions_mode": 0o750,
+}
 STORAGES = {
     **USUAL_STORAGES,
-    "files": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": FILES_DIR,
-            "allow_overwrite": True,
-            "file_permissions_mode": 0o640,
-            "directory_permissions_mode": 0o750,
-        },
-    },
+    "files": {"BACKEND": "storage.files.bucket.BucketStorage", "OPTIONS": FILES_BUCKET}
+    if FILES_BUCKET
+    else {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": _FOLDER},
 }
 # Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600

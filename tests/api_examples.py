@@ -234,9 +234,11 @@ def _change_many(run: ExampleRecorder, body: dict[str, Any]) -> None:
     change = {"ids": [made["id"], ORDER], "operations": [{"set": {"attributes": purpose}}]}
     found = run.call("changeInBulk", PROCESS, body=change)["values"][0]
     run.call("getBulkReport", {**PROCESS, "bulkId": found["id"]})
+    run.call("stopBulkChange", {**PROCESS, "bulkId": found["id"]})
     given = {"from": PREDECESSOR, "to": SUCCESSOR}
     found = run.call("handOver", {}, body=given)["values"][0]
     run.call("getHandOverReport", {"bulkId": found["id"]})
+    run.call("stopHandOver", {"bulkId": found["id"]})
 
 
 def _send_events(run: ExampleRecorder) -> None:

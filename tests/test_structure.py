@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 from repository_site.core.environment import PROJECT_DIR
@@ -80,10 +81,8 @@ def is_test(path: Path) -> bool:
     return path.relative_to(PROJECT_DIR).parts[0] == "tests"
 
 
+@cache
 def modules() -> list[Path]:
-    return [path for path in PROJECT_DIR.glob("*/**/*.py") if not hidden(path)]
-
-
-def hidden(path: Path) -> bool:
-    first = path.relative_to(PROJECT_DIR).parts[0]
-    return first.startswith(".") or first == "var"
+    """Return all modules. Environments and data, with many more files, are not searched."""
+    folders = [path for path in PROJECT_DIR.iterdir() if path.is_dir() and path.name[0] != "." and path.name != "var"]
+    return [path for folder in folders for path in folder.rglob("*.py")]

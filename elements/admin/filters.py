@@ -26,7 +26,7 @@ from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.cultures.missing import IS_MISSING
+from elements.cultures.missing import is_untranslated
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
@@ -40,10 +40,6 @@ from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)
 ME, TAGS = "me", "tags"
-# `listed_elements` joins the newest versions under the name of their table.
-UNTRANSLATED = f"""EXISTS (SELECT FROM jsonb_each(elements_elementversion.attributes) AS a(name, stored),
-        LATERAL (SELECT a.stored -> %s::text AS value) y
-    WHERE a.name = ANY(%s::text[]) AND {IS_MISSING.sql})"""
 Elements = QuerySet[Element]
 
 
@@ -283,18 +279,14 @@ class TranslationFilter(ElementFilter):
         return len(self.labels.cultures) > 1
 
     def narrow(self, elements: Elements, value: str) -> Elements:
-        """Only texts that depend on the culture count, and only those that the caller sees."""
+        """The same elements as on the page of missing translations (D484)."""
         if value not in {str(each.lcid) for each in self.labels.cultures}:
             return elements.none()
-        types = self.labels.configuration.types.values()
-        names = {
-            each.key
-            for type in types
-            for each in type.properties
-            if each.attribute and not each.attribute.is_invariant_culture
-        }
-        given = [value, sorted(names), *IS_MISSING.parameters]
-        return elements.extra(where=[UNTRANSLATED], params=given)  # noqa: S610  constants
+        reader = self.labels.reader
+        # `listed_elements` joins the newest versions under the name of their table.
+        tables = {"element": Element._meta.db_table, "version": ElementVersion._meta.db_table}
+        missing = is_untranslated(reader.configuration, reader.audience, int(value), **tables)
+        return elements.extra(where=[missing.sql], params=missing.parameters)  # noqa: S610  constants
 
 
 class PlaceFilter(ElementFilter):

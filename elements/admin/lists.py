@@ -6,8 +6,8 @@ and then reads the wide columns for the rows of the page only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -28,6 +28,7 @@ from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
 from elements.admin.bulk.pages import begin_action
+from elements.admin.columns import AttributeColumn, PersonName, attribute_columns, offered_attributes, read_values
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
@@ -74,6 +75,8 @@ class ListedElement:
     owners: tuple[Named, ...] = ()
     created_on: str = ""
     valid_from: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the attributes that are columns."""
 
 
 class ListPaginator(InfinitePaginator):
@@ -111,12 +114,15 @@ class ElementList(UncountedList):
             ids = self.found.ids[start : start + size + 1]
         else:
             ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
-        self.show(list_rows(labels, ids[:size]), has_next=len(ids) > size)
+        shown = [each for each in self.list_display if isinstance(each, AttributeColumn)]
+        attributes = [each.key for each in shown]
+        self.show(list_rows(labels, ids[:size], attributes), has_next=len(ids) > size)
         self.show_admin_actions = bool(self.model_admin.get_actions(request))
         self.saved = saved_lists(request)
-        shown, admin = self.model_admin.get_list_display(request), self.model_admin
+        admin = self.model_admin
         titles = {key: str(getattr(admin, key).short_description) for key in admin.known_columns}
-        self.columns = [(key, title, key in shown) for key, title in titles.items()]
+        self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
+        self.attributes = offered_attributes(request, attributes)
 
     @property
     def bulk_address(self) -> str:
@@ -130,6 +136,8 @@ class ElementList(UncountedList):
     saved: Sequence[SavedList] = ()
     columns: Sequence[tuple[str, str, bool]] = ()
     """Key and title of each column, and whether it is shown."""
+    attributes: Sequence[tuple[str, str, bool]] = ()
+    """The same for attributes."""
 
     @property
     def list_query(self) -> str:
@@ -164,8 +172,8 @@ class ElementList(UncountedList):
         return found
 
 
-def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
-    """Read any number of rows in five statements, in the order of the ids."""
+def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[str] = ()) -> list[Element]:
+    """Read any number of rows in five statements, in the order of the ids. Attributes need one more."""
     sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
     pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
     versions = {version for each in pointers.values() for version in each if version}
@@ -176,6 +184,7 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
     names = read_version_names([row.version for row in newest])
     held = read_references([row.version for row in newest], (*AUTHOR_CONTEXTS, OWNER))
     people = labels.elements(target for contexts in held.values() for found in contexts.values() for target in found)
+    values = read_values(labels, newest, attributes)
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
     found = []
     for row in newest:
@@ -187,7 +196,8 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID]) -> list[Element]:
         name = labels.name(names.get(row.version, {}))
         listed = _listed(labels, name, row, facets, authors, ends)
         created, begins = labels.day(row.created_on), labels.day(row.valid_from)
-        element.listed = replace(listed, owners=owners, created_on=created, valid_from=begins)  # type: ignore[attr-defined]  # for the columns
+        listed = replace(listed, owners=owners, created_on=created, valid_from=begins)
+        element.listed = replace(listed, values=values.get(row.version, {}))  # type: ignore[attr-defined]  # for the columns
         found.append(element)
     return found
 
@@ -252,8 +262,8 @@ class ElementAdmin(StorageModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:
         return ElementList
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return chosen_columns(request, self.known_columns, self.list_display)
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        return *chosen_columns(request, self.known_columns, self.list_display), *attribute_columns(request)
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         return element_filters()
@@ -304,11 +314,11 @@ class ElementAdmin(StorageModelAdmin):
     def version(self, element: Element) -> str:
         return _row(element).number
 
-    @display(description=_("Authors"))
+    @display(description=_("Authors"), ordering=PersonName(AUTHOR_CONTEXTS))
     def authors(self, element: Element) -> str:
         return ", ".join(each.name for each in _row(element).authors)
 
-    @display(description=_("Owner"))
+    @display(description=_("Owner"), ordering=PersonName([OWNER]))
     def owner(self, element: Element) -> str:
         return ", ".join(each.name for each in _row(element).owners)
 

@@ -40,13 +40,13 @@ def saved_lists(request: HttpRequest) -> list[SavedList]:
 
 def save_view(request: HttpRequest) -> HttpResponseBase:
     """Save the list under a name; the same name replaces an earlier list."""
-    name, query = clean_text(request.POST.get("name", ""), 100), _without_page(request.POST.get(LIST, ""))
-    label = caller_of(request).label
+    name, label = clean_text(request.POST.get("name", ""), 100), caller_of(request).label
+    if len(request.POST.get(LIST, "")) > LONGEST_QUERY:
+        raise Invalid(_("The list has too many filters to be saved."))
+    query = _without_page(request.POST.get(LIST, ""))
     if not name:
         messages.error(request, _("Enter a name for the list."))
         return _back(query)
-    if len(query) > LONGEST_QUERY:
-        raise Invalid(_("The list has too many filters to be saved."))
     others = SavedList.objects.filter(owner_label=label).exclude(name=name)
     if others.count() >= MOST_LISTS:
         raise Invalid(_("You can save at most %(most)d lists; delete one first.") % {"most": MOST_LISTS})
@@ -71,7 +71,7 @@ def columns_view(request: HttpRequest) -> HttpResponseBase:
 
 
 def _without_page(query: str) -> str:
-    given = QueryDict(query[: LONGEST_QUERY + 1], mutable=True)
+    given = QueryDict(query[:LONGEST_QUERY], mutable=True)
     given.pop(PAGE_VAR, None)
     return urlencode([(name, value) for name, values in given.lists() for value in values])
 

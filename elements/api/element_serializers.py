@@ -234,8 +234,8 @@ class RelatedToWriteField(serializers.DictField):
     {
         **POSITION,
         "description": (
-            "Place among the children of the parent: a number from 0 on, or the id of the sibling that precedes or"
-            " follows. Without it, an element that moves becomes the last child."
+            "Place among the children of the parent: a number from 0 on, or the id of a sibling as `before` or"
+            " `after`. Without it, an element that gets another parent becomes the last child."
         ),
     }
 )

@@ -53,7 +53,7 @@ from storage.localisation.cultures import preferred_culture
 
 class ElementViewSet(ElementWritingViewSet):
     def media_types(self, request: Request) -> tuple[str, ...]:
-        """A table has its own media type; clients that accept only JSON get it as well, since they ask for it."""
+        """Add the media type of a table. Clients that accept only JSON get one as well, if `$format` asks for it."""
         asked = request._request.GET.get(FORMAT)
         known = self.operation.media_types
         return (TableFormat(asked).media_type, *known) if asked in set(TableFormat) else known

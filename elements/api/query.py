@@ -133,7 +133,7 @@ class QueryParameters:
         return self.paging() or Paging(1, min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE))
 
     def cultures(self, known: CultureSet) -> tuple[int, ...]:
-        """Return the culture of plain values and those that stand in for it (D482); none without `$culture`."""
+        """Return the culture of plain values, then its fallbacks (D482); none without `$culture`."""
         text, falls_back = self.text(CULTURE), self.boolean(FALLBACK, self.text(FALLBACK))
         if text is None:
             if falls_back is not None:

@@ -55,8 +55,8 @@ _FILTER = query_parameter(
 _ORDER = query_parameter(
     ORDER_BY,
     "Keys to sort by, separated by commas, such as `name[1033] desc,createdOn`: attributes, with a culture if they"
-    " depend on it, `id`, `type`, `state` and `stereotype`. Missing values come last, and the id decides about equal"
-    f" ones. At most {MAX_KEYS} keys. The default is the name in the default culture.",
+    " depend on it, `id`, `type`, `state` and `stereotype`. Missing values come last, and elements with equal keys are"
+    f" sorted by id. At most {MAX_KEYS} keys. The default is the name in the default culture.",
     maxLength=MAX_ORDER_LENGTH,
 )
 _RESOURCES = query_parameter(
@@ -88,7 +88,8 @@ _CULTURES = [
     ),
     query_parameter(
         FALLBACK,
-        "`true`: a value that is missing in `$culture` is taken from the default culture, or else from any other.",
+        "`true`: a value that is missing in `$culture` is taken from another culture: one of the same language, else"
+        " the default culture, else any other.",
         type="boolean",
     ),
 ]
@@ -100,8 +101,8 @@ LOG_PAGES = [
 ]
 _FORMAT = query_parameter(
     FORMAT,
-    "Returns the list as a table for spreadsheets instead of JSON, with the media type of the format. It takes the same"
-    f" parameters, except `{EXPAND}`.",
+    "Returns the list as a table for spreadsheets instead of JSON, with the media type of the format."
+    f" `{EXPAND}` and `{CULTURE}` cannot be combined with it.",
     enum=[*TableFormat],
 )
 LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]

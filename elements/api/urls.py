@@ -65,6 +65,7 @@ urlpatterns = [
     path(f"{SHAPE}/delete", ContentViewSet.as_view({"post": "delete_shape_by_post"})),
     path(f"{FACET}/views/<str:viewId>/bulk", BulkViewSet.as_view({"post": "create"})),
     path(f"{FACET}/views/<str:viewId>/bulk/<str:bulkId>", BulkViewSet.as_view(reads("retrieve"))),
+    path(f"{FACET}/views/<str:viewId>/bulk/<str:bulkId>/stop", BulkViewSet.as_view({"post": "stop_bulk_change"})),
     path(f"{FACET}/reporting", ReportingViewSet.as_view(reads("list"))),
     path(f"{FACET}/reporting/<str:elementId>", ReportingViewSet.as_view(reads("retrieve"))),
     path(PICTURES, DiagramViewSet.as_view(reads("list"))),

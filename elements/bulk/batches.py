@@ -10,9 +10,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.bulk.operations import DELETE, EditStage, Stage, change_of
-from elements.bulk.steps import delete_each, newest_versions
+from elements.bulk.steps import delete_each, in_parts, newest_versions
 from elements.extension import elements_extensions
-from elements.reading.bounds import TooHeavy, halved
 from elements.writing.updating import UpdateOutcome, update_each
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
@@ -64,7 +63,10 @@ class _Pass:
             # A later stage is a later change, with a time of its own.
             writer = replace(self.writer, author=replace(self.writer.author))
             if isinstance(stage, EditStage):
-                for outcome in halved(left, partial(self._update, writer, stage)):
+                update = partial(
+                    update_each, writer, self.view, describe=partial(change_of, writer.configuration, stage)
+                )
+                for outcome in in_parts(left, update, lambda each, reasons: UpdateOutcome((), {each: reasons})):
                     self._note(outcome.changed, outcome.refused)
                 continue
             rows = newest_versions(left)
@@ -75,14 +77,6 @@ class _Pass:
                 refusals = step.take(writer, rows, stage.options)
                 self.late |= refusals.keys() if step.has_parts else set()
             self._note([row.element for row in rows if row.element not in refusals], refusals)
-
-    def _update(self, writer: Writer, stage: EditStage, few: Sequence[str]) -> UpdateOutcome:
-        try:
-            return update_each(writer, self.view, few, partial(change_of, writer.configuration, stage))
-        except TooHeavy as problem:
-            if len(few) > 1:
-                raise
-            return UpdateOutcome((), {few[0]: problem.details})
 
     def _note(self, changed: Sequence[str], refused: Mapping[str, Sequence[str]]) -> None:
         self.late |= self.changed & refused.keys()
@@ -95,8 +89,11 @@ def _unknown(writer: Writer, view: CompiledView, elements: Sequence[str]) -> dic
     sql = "SELECT e.id::text FROM elements_element e WHERE e.id = ANY(%s::uuid[]) AND e.type_id = ANY(%s::uuid[])"
     types = [str(writer.configuration.type_ids[key]) for key in view.types]
     known = {row[0] for row in look_up(sql, [id_array(elements), id_array(types)])}
-    words = {"view": view.view.name, "facet": view.facet.name}
-    text = _("there is no such element in the view %(view)s of the facet %(facet)s") % words
+    text = _("there is no such element")
+    # The view of a change across facets has no name.
+    if view.view.name:
+        words = {"view": view.view.name, "facet": view.facet.name}
+        text = _("there is no such element in the view %(view)s of the facet %(facet)s") % words
     return {each: [f"{text}."] for each in elements if each not in known}
 
 

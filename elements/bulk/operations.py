@@ -11,10 +11,12 @@ from elements.reading.assembly.attributes import read_exactly
 from elements.reading.rows import VersionRow
 from elements.writing.findings import Findings
 from elements.writing.inputs import (
+    POSITION,
     SERVER_ATTRIBUTES,
     SERVER_CONTEXTS,
     ElementInput,
     InputReader,
+    PositionInput,
     ReferenceInput,
 )
 from elements.writing.planned_changes import VALIDITY
@@ -41,6 +43,7 @@ class Edit:
     related: Mapping[str, Sequence[str]]
     names: Sequence[str] = ()
     parent: str | None = None
+    position: PositionInput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class _OperationReader:
         self._check_names(given, place)
         attributes = self.reader.attributes(value.get("attributes"), place)
         related = self.reader.related(value.get("related"), place)
-        return Edit(kind, attributes, {name: [*self._ids(held, kind)] for name, held in related.items()})
+        return Edit(kind, attributes, {name: [*self._ids(held)] for name, held in related.items()})
 
     def _check_names(self, names: Sequence[str], place: str) -> None:
         if len(names) > MOST_NAMES:
@@ -152,7 +155,7 @@ class _OperationReader:
             if name in SERVER_ATTRIBUTES or name in SERVER_CONTEXTS:
                 self._wrong(place, f"{name} is read-only")
 
-    def _ids(self, references: Sequence[ReferenceInput], kind: str) -> Iterator[str]:
+    def _ids(self, references: Sequence[ReferenceInput]) -> Iterator[str]:
         for each in references:
             if each.id is None:
                 self._wrong(each.place, 'expected the id of an existing element, such as {"id": "…"}')
@@ -160,11 +163,16 @@ class _OperationReader:
                 yield each.id
 
     def _move(self, value: Any, place: str) -> Edit | None:
-        parent = value.get("parent", 0) if isinstance(value, dict) and len(value) == 1 else 0
+        known = isinstance(value, dict) and not value.keys() - {"parent", POSITION}
+        parent = value.get("parent", 0) if known else 0
         if parent is not None and not (isinstance(parent, str) and GUID.fullmatch(parent)):
-            self._wrong(place, 'expected {"parent": "…"} with the id of an element, or null for the top of the tree')
+            text = 'expected {"parent": "…"} with the id of an element, or null for the top of the tree'
+            self._wrong(place, f"{text}, and optionally {POSITION}")
             return None
-        return Edit(MOVE, {}, {}, parent=parent and parent.lower())
+        position = self.reader.position(value.get(POSITION), f"{place}: {POSITION}")
+        if position and parent is None:
+            self._wrong(f"{place}: {POSITION}", "elements without a parent are sorted by name; leave it out")
+        return Edit(MOVE, {}, {}, parent=parent and parent.lower(), position=position)
 
     def _wrong(self, place: str, text: str) -> None:
         self.findings.add(Unreadable, place, text)
@@ -187,7 +195,7 @@ def change_of(
             _clear(found, targets, type, row, edit.names)
         if edit.kind == MOVE:
             path = ReferenceInput(f"{row.element}: rootPath[0]", edit.parent)
-            found.root_path = [path] if edit.parent else []
+            found.root_path, found.position = [path] if edit.parent else [], edit.position
     found.related = {
         name: [ReferenceInput(f"{row.element}: {name}[{index}]", id) for index, id in enumerate(ids)]
         for name, ids in targets.items()
@@ -197,7 +205,8 @@ def change_of(
 
 def _changed(kind: str, held: list[str], ids: Sequence[str]) -> list[str]:
     if kind == REMOVE:
-        return [each for each in held if each not in set(ids)]
+        removed = {*ids}
+        return [each for each in held if each not in removed]
     return [*dict.fromkeys([*held, *ids] if kind == ADD else ids)]
 
 

@@ -14,7 +14,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from elements.bulk.batches import BulkBatch, run_batch
-from elements.bulk.operations import Stage, read_operations
+from elements.bulk.operations import read_operations
+from elements.bulk.positions import settle_positions
 from elements.models import BulkRefusal, BulkRun
 from elements.permissions import READING, Permission, granted_to, needs_permission
 from elements.writing.writers import Writer, settled_writer
@@ -37,8 +38,6 @@ SMALL, BATCH, MOST = 100, 200, 100_000
 # Seconds after which a job lets other jobs run.
 TURN = 10
 KEPT = timedelta(days=30)
-# A run without a sign of life for so long does not keep its caller from the next one.
-LOST = timedelta(hours=1)
 UNFINISHED = (State.WAITING, State.RUNNING)
 
 
@@ -46,7 +45,6 @@ UNFINISHED = (State.WAITING, State.RUNNING)
 class BulkRequest:
     view: CompiledView
     operations: Sequence[Mapping[str, Any]]
-    stages: Sequence[Stage]
     elements: Sequence[str]
     filter: str = ""
     dry_run: bool = False
@@ -68,11 +66,12 @@ def request_bulk(
     caller, now, total = writer.caller, timezone.now(), len(request.elements)
     if total > MOST:
         raise Invalid(_("The selection has more than %(most)d elements; select fewer.") % {"most": MOST})
+    operations = settle_positions(writer.configuration, request.operations, request.elements)
     run = BulkRun(
         facet=request.view.facet.name if request.view.view.name else "",
         view=request.view.view.name,
         filter=request.filter,
-        operations=list(request.operations),
+        operations=operations,
         elements=[UUID(each) for each in request.elements],
         is_dry_run=request.dry_run,
         state=State.WAITING,
@@ -89,7 +88,7 @@ def request_bulk(
         run.save(force_insert=True)
         run_bulk.enqueue(storage, run=str(run.id))
         return run, ()
-    result = run_batch(writer, request.view, request.stages, request.elements, dry_run=request.dry_run)
+    result = run_batch(writer, request.view, read_operations(operations), request.elements, dry_run=request.dry_run)
     refusals = _add(run, request.elements, result)
     run.state, run.finished_on = State.DONE, timezone.now()
     if is_kept or not request.dry_run:
@@ -99,11 +98,15 @@ def request_bulk(
 
 
 def _refuse_second(caller: Caller) -> None:
-    """Jobs of a storage run one after the other, so nobody may queue many of them."""
-    since = timezone.now() - LOST
-    found = BulkRun.objects.filter(caller_label=caller.label, state__in=UNFINISHED, changed_on__gte=since).first()
+    """Jobs of a storage run one after the other, so nobody may queue many of them, not even at the same time."""
+    sql = "SELECT pg_advisory_xact_lock(hashtextextended('bulk ' || current_setting('repository.storage') || %s, 0))"
+    fetch(sql, [caller.label])
+    found = BulkRun.objects.defer("elements").filter(caller_label=caller.label, state__in=UNFINISHED).first()
     if found is not None:
-        text = _("Your bulk change %(id)s is not finished yet: %(processed)d of %(total)d elements. Wait for its end.")
+        text = _(
+            "Your bulk change %(id)s is not finished yet: %(processed)d of %(total)d elements. Wait for its end, or"
+            " stop it."
+        )
         raise Conflict(text % {"id": found.id, "processed": found.processed, "total": found.total})
 
 
@@ -129,7 +132,32 @@ def find_run(caller: Caller, id: UUID, view: CompiledView | None = None) -> Bulk
     return found
 
 
-@job("elements.bulk", lock=(), retry=(5.0, 60.0, 600.0), own_scope=True)
+def stop_run(caller: Caller, run: BulkRun) -> BulkRun:
+    """Stop a run before its next batch, and return it. What it has changed so far stays; a finished run stays as it is.
+
+    The batch that is running is waited for: it holds the lock of the row.
+    """
+    is_own = run.caller_label == caller.label
+    _stop(run.id, _("Stopped by the caller.") if is_own else _("Stopped by an administrator."))
+    return BulkRun.objects.defer("elements").get(id=run.id)
+
+
+def _stop(id: UUID | str, reason: str) -> None:
+    now = timezone.now()
+    ended = {"state": State.STOPPED, "reason": reason, "changed_on": now, "finished_on": now}
+    BulkRun.objects.filter(id=id, state__in=UNFINISHED).update(**ended)
+
+
+def _fail(storage: Storage, run: str) -> None:
+    """End a run whose job has failed for good. The cause may have words of other storages, so only operators see it."""
+    found = BulkRun.objects.only("language").filter(id=run).first()
+    if found is not None:
+        with translation.override(found.language or None):
+            text = _("An error in the service has stopped the change. Operators find it among the failed jobs.")
+            _stop(run, text)
+
+
+@job("elements.bulk", lock=(), retry=(5.0, 60.0, 600.0), own_scope=True, on_failure=_fail)
 def run_bulk(storage: Storage, run: str) -> None:
     """Do what is left of a run, batch by batch. A batch and the place after it are one transaction, so a worker that is
     killed leaves no batch half done, and the next one does none twice."""
@@ -148,9 +176,7 @@ def _next_batch(storage: Storage, id: str) -> bool:
     except Problem as problem:
         # Not the fault of one element: the quota is used up, or the view is gone.
         with tenant_scope(storage):
-            BulkRun.objects.filter(id=id, state__in=UNFINISHED).update(
-                state=State.STOPPED, reason=problem.message, changed_on=timezone.now(), finished_on=timezone.now()
-            )
+            _stop(id, problem.message)
         return False
 
 
@@ -158,10 +184,10 @@ def _run_next(storage: Storage, id: str) -> bool:
     run = BulkRun.objects.defer("elements").select_for_update().filter(id=id, state__in=UNFINISHED).first()
     if run is None:
         return False
-    caller = recall_caller(storage, run.caller_label)
-    if caller is None:
-        raise Forbidden(_("The caller has no access to the storage any more."))
     with translation.override(run.language or None):
+        caller = recall_caller(storage, run.caller_label)
+        if caller is None:
+            raise Forbidden(_("The caller has no access to the storage any more."))
         sql = "SELECT unnest(b.elements[%s:%s])::text FROM elements_bulkrun b WHERE b.id = %s::uuid"
         elements = [row[0] for row in fetch(sql, [run.processed + 1, run.processed + BATCH, id])]
         writer = settled_writer(storage, caller, run.request_id)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db import transaction
 
+from elements.reading.bounds import TooHeavy, halved
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.deleting import delete_element
+from elements.writing.deleting import delete_element, delete_many
 from elements.writing.findings import Findings
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import id_array, look_up
 from repository_site.core.problems import Problem
 
+T = TypeVar("T")
+R = TypeVar("R")
 Refusals = Mapping[str, Sequence[str]]
 # How often deletions are tried again. A chain of references could otherwise take as many attempts as it has elements.
 MOST_ATTEMPTS = 3
@@ -40,6 +44,22 @@ def newest_versions(elements: Sequence[str]) -> list[VersionRow]:
     return sorted(found.values(), key=lambda row: row.element)
 
 
+def in_parts(
+    items: Sequence[T], take: Callable[[Sequence[T]], R], refuse: Callable[[T, Sequence[str]], R]
+) -> Iterator[R]:
+    """Take a step for all items, or in parts that fit into memory. An item that is too heavy by itself is refused."""
+
+    def attempt(few: Sequence[T]) -> R:
+        try:
+            return take(few)
+        except TooHeavy as problem:
+            if len(few) > 1:
+                raise
+            return refuse(few[0], problem.details)
+
+    return halved(items, attempt)
+
+
 def take_each(
     writer: Writer, rows: Sequence[VersionRow], take: Callable[[Writer, VersionRow], object]
 ) -> dict[str, list[str]]:
@@ -57,12 +77,16 @@ def take_each(
 
 
 def delete_each(writer: Writer, view: CompiledView, rows: Sequence[VersionRow]) -> dict[str, list[str]]:
-    """Delete each element or draft, children first. What others of them refer to is tried again a few times."""
+    """Delete elements and drafts together, as far as only they need each other, then the rest alone, children first.
+    What others of these refer to is tried again a few times."""
 
     def delete(own: Writer, row: VersionRow) -> None:
         delete_element(own, view, row, Findings(), lambda _: None)
 
-    ordered = _children_first(rows)
+    gone: set[str] = set()
+    for some in in_parts(rows, partial(delete_many, writer), lambda row, reasons: set()):
+        gone |= some
+    ordered = _children_first([row for row in rows if row.element not in gone])
     refused = take_each(writer, ordered, delete)
     for _attempt in range(MOST_ATTEMPTS):
         left = take_each(writer, [row for row in ordered if row.element in refused], delete)

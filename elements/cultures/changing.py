@@ -50,7 +50,7 @@ def remove_culture(storage: Storage, lcid: int, *, with_values: bool = False) ->
         uses = uses or find_uses(lcid)
         _require(lcid, cultures)
         if lcid == cultures.default:
-            raise Conflict(_("%(id)s is the default culture, which a storage cannot lose.") % {"id": lcid})
+            raise Conflict(_("%(id)s is the default culture and cannot be removed.") % {"id": lcid})
         if uses and not with_values:
             raise Conflict(
                 _("The culture %(id)s is in use: %(uses)s. Remove it with its values.")

@@ -14,12 +14,7 @@ from repository_site.core.database.statements import fetch, id_array
 from repository_site.core.rest.rendering import to_json
 
 _FILLED = FILLED.json("x.value")
-# Tests `a.stored`, the values of an attribute by culture, and `y.value`, the one of a culture.
-IS_MISSING = Condition(
-    f"""({FIRST_FILLED.sql}) IS NOT TRUE
-        AND EXISTS (SELECT FROM jsonb_each(a.stored) AS x(culture, value) WHERE {_FILLED.sql})""",
-    (*FIRST_FILLED.parameters, *_FILLED.parameters),
-)
+_PARAMETERS = (*FIRST_FILLED.parameters, *_FILLED.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +29,7 @@ def read_untranslated(
 ) -> list[Untranslated]:
     """Return elements in the order of their names, after the one with the id `after`. Versions are those that the
     caller sees; attributes that the caller does not see are not looked at."""
-    ids = {key: str(id) for key, id in configuration.type_ids.items()}
-    names = {
-        ids[type.key]: [
-            each.key
-            for each in type.properties
-            if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
-        ]
-        for type in configuration.types.values()
-        if type.facet == facet and ids[type.key] not in audience.closed
-    }
+    names = _translatable(configuration, audience, facet)
     # Comparing rows of keys gives the order of the list. The first condition is one that an index can use.
     start = """AND v.sort_name >= (SELECT w.sort_name FROM wanted w)
         AND (v.sort_name, e.id) > (SELECT w.sort_name, w.id FROM wanted w)"""
@@ -52,11 +38,42 @@ def read_untranslated(
         SELECT m.names, {IDENTITY} FROM elements_element e
             JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             CROSS JOIN LATERAL (SELECT array_agg(p.name ORDER BY p.place) AS names
-                FROM jsonb_array_elements_text(%s::jsonb -> e.type_id::text) WITH ORDINALITY AS p(name, place),
-                    LATERAL (SELECT v.attributes -> p.name AS stored) a,
-                    LATERAL (SELECT a.stored -> %s::text AS value) y
-                WHERE {IS_MISSING.sql}) m
+                {_missing("e", "v")}) m
         WHERE e.type_id = ANY(%s::uuid[]) AND m.names IS NOT NULL {start if after else ""}
         ORDER BY v.sort_name, e.id LIMIT %s"""  # noqa: S608  constants
-    given = [after, to_json(names).decode(), str(lcid), *IS_MISSING.parameters, id_array(names), limit]
+    given = [after, to_json(names).decode(), str(lcid), *_PARAMETERS, id_array(names), limit]
     return [Untranslated(Identity._make(row[1:]), row[0]) for row in fetch(sql, given)]
+
+
+def is_untranslated(
+    configuration: Configuration, audience: Audience, lcid: int, *, element: str, version: str
+) -> Condition:
+    """Return the condition that an element lacks a value in a culture, for tables with these names."""
+    given = to_json(_translatable(configuration, audience)).decode(), str(lcid), *_PARAMETERS
+    return Condition(f"EXISTS (SELECT {_missing(element, version)})", given)
+
+
+def _missing(element: str, version: str) -> str:
+    """Return the source of the attributes `p` without a value in a culture that the version has in another one.
+
+    The parameters are the attributes of each type, the culture, and those of `_PARAMETERS`.
+    """
+    return f"""FROM jsonb_array_elements_text(%s::jsonb -> {element}.type_id::text) WITH ORDINALITY AS p(name, place),
+            LATERAL (SELECT CASE jsonb_typeof({version}.attributes -> p.name) WHEN 'object'
+                THEN {version}.attributes -> p.name ELSE '{{}}' END AS stored) a,
+            LATERAL (SELECT a.stored -> %s::text AS value) y
+        WHERE ({FIRST_FILLED.sql}) IS NOT TRUE
+            AND EXISTS (SELECT FROM jsonb_each(a.stored) AS x(culture, value) WHERE {_FILLED.sql})"""  # noqa: S608  constants
+
+
+def _translatable(configuration: Configuration, audience: Audience, facet: str | None = None) -> dict[str, list[str]]:
+    """Return the attributes of each type, by its id, whose values depend on the culture."""
+    return {
+        id: [
+            each.key
+            for each in type.properties
+            if each.attribute and not each.attribute.is_invariant_culture and each.key not in SERVER_ATTRIBUTES
+        ]
+        for type in configuration.types.values()
+        if facet in (None, type.facet) and (id := str(configuration.type_ids[type.key])) not in audience.closed
+    }

@@ -43,7 +43,7 @@ class CultureUses:
 
 
 def find_uses(lcid: int) -> CultureUses:
-    """Count the uses of a culture in the storage of the scope. Texts of the configuration are no uses: a template may
-    have more languages than the storage, and they return with the culture."""
+    """Count the uses of a culture in the storage of the scope. Texts of the configuration do not count: a template
+    may have more languages than the storage, and pages show them again if the culture returns."""
     key = str(lcid)
     return CultureUses(*fetch(_COUNT, [key, key, key, key, key, lcid])[0])

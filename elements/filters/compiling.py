@@ -25,7 +25,7 @@ from facets.configuration import Configuration
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 FILLED = Filled()
-# Of the values of an attribute by culture, one that can stand in for others (D482).
+# Whether a value of an attribute can be the fallback for another culture (D482).
 FIRST_FILLED = FILLED.json("y.value")
 
 

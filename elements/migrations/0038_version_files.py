@@ -1,4 +1,4 @@
-"""Files in the attributes of versions (D451). There are none before."""
+"""Files in the attributes of versions (D451). Existing versions have none."""
 
 import uuid
 

@@ -1,7 +1,7 @@
 """Import of a table (D465): one plan for the preview and for the import, by the same rules as every other change.
 
 A plan writes nothing. An import makes the plan again under locks and writes it in one transaction, unless a cell has a
-problem. API and pages have the same update (`elements/writing/updating.py`), so history and events are the same, too.
+problem. The API and the pages use the same update (`elements/writing/updating.py`), so history and events are the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from elements.tables.rows import BATCH, TableRows
 from elements.writing.deciding.lookups import type_called
 from elements.writing.findings import Findings
 from elements.writing.inputs import ElementInput, ReferenceInput
-from elements.writing.persisting import check_children, write_changes
+from elements.writing.persisting import prepare_changes, write_changes
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.updating import OnLocked, plan_update
 from elements.writing.writers import Writer
@@ -40,7 +40,7 @@ from repository_site.core.wording import GUID, printable
 
 @dataclass(frozen=True, slots=True)
 class ImportChoices:
-    """How an import finds elements and what it creates."""
+    """Choices about rows without an id."""
 
     key: Column | None = None
     """Attribute by which rows without an id are found."""
@@ -202,7 +202,7 @@ class _TableImport:
         for draft in drafts:
             cell = draft.row.cells.get(place)
             if isinstance(cell, BadCell) or cell is None:
-                draft.problem(place, _("is empty, but elements are found by it"))
+                draft.problem(place, _("is empty, but the import finds elements by this column"))
             else:
                 wanted.setdefault(plain_text(cell), []).append(draft)
         found = elements_by_value(self.reader.audience, key.key, key.culture, wanted)
@@ -324,7 +324,9 @@ class _TableImport:
                 if self.is_writing:
                     write_changes(self.writer, changes)
                 else:
-                    check_children(changes)
+                    late = Findings()
+                    prepare_changes(self.writer, changes, late)
+                    late.raise_any()
                     transaction.set_rollback(True)
         except Problem as problem:
             if isinstance(problem, TooHeavy) and len(drafts) > 1:

@@ -129,7 +129,7 @@ def _hold(caller: Caller) -> TableImport:
     _refuse_second(find_import(caller))
     table = TableImport.objects.select_for_update().filter(caller_label=caller.label).first()
     if table is None or table.progress == Progress.IMPORTED:
-        raise Conflict(_("The file is not there any more. Choose it again."))
+        raise Conflict(_("The file no longer exists. Choose it again."))
     return table
 
 

@@ -101,7 +101,7 @@ def check_place(place: int, row: int) -> None:
 
 def check_unpacked(size: int, bounds: TableBounds) -> None:
     if size > bounds.unpacked:
-        text = _("The table has more than %(most)d MB unpacked. Divide it.")
+        text = _("The table has more than %(most)d MB when unpacked. Divide it.")
         raise TableTooLarge(text % {"most": bounds.unpacked // MEGABYTE})
 
 

@@ -92,7 +92,7 @@ class TableRows:
         names = read_version_names(missing)
         for version in missing:
             name = chosen_name(names.get(version, {}), self.cultures.default, self.cultures)
-            # A cell has one name a line.
+            # Each name is on a line of its own.
             self._names[version] = " ".join(name.split())
 
     def _cells(self, row: VersionRow, links: ReferenceLinks, related: Related) -> list[Cell]:

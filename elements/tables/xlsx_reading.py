@@ -108,7 +108,7 @@ def _parser(start: OnStart, end: OnEnd) -> expat.XMLParserType:
 
     def refuse(*_declaration: object) -> None:
         # Entities could make a small file large.
-        raise unreadable(_("it has a document type"))
+        raise unreadable(_("it contains a document type (DOCTYPE)"))
 
     parser.buffer_text = True
     parser.StartElementHandler = begin

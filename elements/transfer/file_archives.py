@@ -19,7 +19,8 @@ from repository_site.core.wording import GUID
 from storage.files.archiving import add_contents, take_content
 from storage.files.contents import DIGEST
 from storage.files.media_types import KNOWN, LONGEST_NAME, UNKNOWN, file_name
-from storage.models import Storage, StoredFile
+from storage.files.storing import hold_contents
+from storage.models import Storage
 from storage.quotas import note_bytes
 from storage.tenancy.scope import tenant_scope
 
@@ -62,38 +63,42 @@ def import_files(storage: Storage, path: Path, caller: str, *, keep: bool) -> No
     ids. Contents of an import that fails are removed later, like those of failed uploads."""
     try:
         with zipfile.ZipFile(path) as archive:
-            for number, found in _index(archive):
-                _import_file(storage, archive, found, f"{path.name}, {INDEX}, line {number}", caller, keep)
-    except OSError as problem:
-        raise Invalid(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    except (zipfile.BadZipFile, KeyError, EOFError) as problem:
-        raise Invalid(f"{path} is not an archive of files, or is damaged: {problem}.") from None
+            hold_contents()
+            for number, raw in _index(archive):
+                place = f"{path.name}, {INDEX}, line {number}"
+                try:
+                    _import_file(storage, archive, parse_json(raw, noun="The line"), caller, keep)
+                except Problem as problem:
+                    raise Invalid(f"{place}: {problem.message}") from None
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise Invalid(f"{path} is not an archive of files, or is damaged: {error}.") from None
 
 
-def _index(archive: zipfile.ZipFile) -> Iterator[tuple[int, Any]]:
+def _index(archive: zipfile.ZipFile) -> Iterator[tuple[int, bytes]]:
     with archive.open(INDEX) as index:
         number = 0
         while raw := index.readline(MAX_LINE):
             number += 1
             if raw.strip():
-                yield number, parse_json(raw, noun="The line")
+                yield number, raw
 
 
-def _import_file(storage: Storage, archive: zipfile.ZipFile, found: Any, place: str, caller: str, keep: bool) -> None:
+def _import_file(storage: Storage, archive: zipfile.ZipFile, found: Any, caller: str, keep: bool) -> None:
     if problem := _problem(found):
-        raise Invalid(f"{place}: {problem}.")
+        raise Invalid(f"{problem}.")
     id, digest, size = found["id"].lower(), found["sha256"], found["size"]
-    known = StoredFile.objects.filter(pk=id).values_list("digest", flat=True).first()
-    if known not in (None, digest):
-        raise Invalid(f"{place}: the storage has another file with the id {id}.")
-    if known is not None:
+    known = fetch("SELECT id::text, digest FROM storage_storedfile WHERE (id = %s OR digest = %s)", [id, digest])
+    there = dict(known).get(id)
+    if there not in (None, digest):
+        raise Invalid(f"the storage has another file with the id {id}.")
+    if there is not None:
         return
-    try:
-        if not take_content(archive, storage.pk, digest, size, keep=keep):
-            raise Invalid(f"the archive does not have the content {digest}")
-    except Problem as problem_of_content:
-        raise Invalid(f"{place}: {problem_of_content.message}") from None
-    note_bytes(storage, size)
+    if not take_content(archive, storage.pk, digest, size, keep=keep):
+        raise Invalid(f"the archive does not have the content {digest}.")
+    if not known:
+        note_bytes(storage, size)
     with connection.cursor() as cursor:
         media_type = found["mimeType"] if found["mimeType"] in KNOWN else UNKNOWN
         # The same content and name again may have another id.
@@ -108,8 +113,8 @@ def _problem(found: Any) -> str | None:
     if not isinstance(found, dict) or set(found) != set(FIELDS):
         return f"expected an object with {', '.join(FIELDS)}"
     texts = [found[name] for name in FIELDS if name != "size"]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(found["size"], int):
-        return "size must be a number, and everything else text"
+    if not all(isinstance(text, str) for text in texts) or type(found["size"]) is not int or found["size"] < 0:
+        return "size must be a number of bytes, and everything else text"
     if not GUID.fullmatch(found["id"]) or not DIGEST.fullmatch(found["sha256"]):
         return "id must be a GUID, and sha256 64 hexadecimal digits"
     if not file_name(found["name"]) or len(found["name"]) > LONGEST_NAME:

@@ -13,7 +13,7 @@ from django.conf import settings
 from elements.sizes.limits import line_problems
 from elements.transfer.diagram_lines import DiagramReader, Report, TransferDiagram, TransferReference, read_guid, short
 from elements.values.checking import Check, NoInstant, instant_of, read_date_time, value_check
-from elements.values.files import files_in, imported_files
+from elements.values.files import files_in, imported_files, stored_file_problem
 from facets.blueprint.cycles import Category
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType
@@ -176,15 +176,22 @@ class LineReader:
                         report(f"{name}[{culture[:20]}]: this culture is not allowed here; use {allowed}")
                     elif problem := check(attribute, value):
                         report(f"{name}[{culture}]: {problem}")
-                line.attributes[name] = self._files(name, values, line) if attribute.data_type is FILES else values
+                if attribute.data_type is FILES:
+                    self._files(name, values, line, report)
+                else:
+                    line.attributes[name] = values
         if line.type.is_versioned and line.major is None:
             report('version: a versioned element needs a version, such as {"127": "1.0"}')
 
-    def _files(self, name: str, values: dict[str, Any], line: TransferLine) -> dict[str, Any]:
-        """Return the values of an attribute with files in their stored form, and note the files of the storage."""
-        stored = {culture: imported_files(value) for culture, value in values.items()}
-        line.files.update((name, each["address"]) for each in files_in(stored))
-        return stored
+    def _files(self, name: str, values: dict[str, Any], line: TransferLine, report: Report) -> None:
+        """Take the values of an attribute with files in their stored form, and note the files of the storage."""
+        line.attributes[name] = {culture: imported_files(value) for culture, value in values.items()}
+        for file in files_in(line.attributes[name]):
+            # Files with other problems were reported by the check of the value.
+            if not stored_file_problem(file):
+                line.files.add((name, file["address"]))
+                if not file.keys() >= {"mimeType", "size"}:
+                    report(f"{name}: the file {file['address']} needs mimeType and size, as export_storage writes them")
 
     def _stamp(self, name: str, values: dict[str, Any], line: TransferLine, report: Report) -> None:
         if len(values) != 1 or INVARIANT not in values:

@@ -37,14 +37,14 @@ def stored_file_problem(item: Mapping[str, Any]) -> str | None:
         return _("a file of this storage needs its id, which the upload of the file returns")
     size = item.get("size", 0)
     if not all(isinstance(item.get(name, ""), str) for name in FILE_FIELDS) or type(size) is not int or size < 0:
-        return _("must contain files with an address; all fields but size must be text")
+        return _("must contain files with an address; all fields except size must be text")
     return None
 
 
 def stored_files(value: list[Any], old: Any) -> list[Any]:
     """Return a value in its stored form. Type and size of a file that the value had already stay; those of others are
     still missing."""
-    before = {each["address"]: each for each in old or () if is_stored_file(each)}
+    before = {each["address"]: each for each in _items(old) if is_stored_file(each)}
     return [_stored(each, before) if is_stored_file(each) else each for each in value]
 
 

@@ -19,8 +19,8 @@ from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import as_arrays, id_array, look_up
 
 
-def attach_files(writer: Writer, changes: Sequence[PlannedChange]) -> list[PlannedChange]:
-    """Complete the files that changes put into attributes, and refuse those that the caller cannot read.
+def attach_files(writer: Writer, changes: Sequence[PlannedChange], findings: Findings) -> list[PlannedChange]:
+    """Complete the files that changes put into attributes, and note those that the caller cannot read.
 
     Nobody can remove these files before the transaction ends. Return the changes of attributes with files.
     """
@@ -29,7 +29,6 @@ def attach_files(writer: Writer, changes: Sequence[PlannedChange]) -> list[Plann
     if not new:
         return attached
     found = readable_files(writer.caller, writer.configuration, {item["address"] for *_, item in new}, hold=True)
-    findings = Findings()
     for change, name, item in new:
         file = found.get(item["address"])
         if file is None:
@@ -38,7 +37,6 @@ def attach_files(writer: Writer, changes: Sequence[PlannedChange]) -> list[Plann
         else:
             item.setdefault("title", file.name)
             item.update(mimeType=file.media_type, size=file.size)
-    findings.raise_any()
     return attached
 
 

@@ -17,7 +17,7 @@ from elements.writing.diagrams import diagram_statements
 from elements.writing.diagrams.drawing import erase_shape
 from elements.writing.findings import Findings, Refusal, conflict, no_element
 from elements.writing.history import deletion_entry, record
-from elements.writing.obstacles import find_obstacles
+from elements.writing.obstacles import find_needed, find_obstacles
 from elements.writing.stored import Stored, hold_elements, lock_elements, lock_targets
 from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
@@ -26,6 +26,9 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+
+# How often elements that something needs are taken out of many. A chain of references may be as long as their number.
+MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,12 @@ class Deletion:
     @property
     def is_whole(self) -> bool:
         return not self.others
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the state of the version keeps it."""
+        row = self.row
+        return row.released_on is not None or row.category in EVER_PUBLISHED or row.category not in CHANGEABLE
 
     def obstacles(self) -> list[str]:
         row, found = self.row, []
@@ -72,6 +81,65 @@ def delete_element(
     if not shapes:
         _write(writer, stored, deletion)
     return deletion
+
+
+def delete_many(writer: Writer, found: Sequence[VersionRow]) -> set[str]:
+    """Delete those versions, with the last version the element, that nothing needs except others of them; return their
+    elements.
+
+    Diagrams and what lives in them are left to `delete_element`, and so are refused elements, for which it finds the
+    reasons. The number of statements does not depend on the number of versions.
+    """
+    types = writer.configuration.types_by_id
+    drawn = diagram_statements.find_drawn([row.version for row in found])
+    plain = [row for row in found if row.version not in drawn and not types[row.type].lives_in_diagrams]
+    if not plain:
+        return set()
+    versions = {row.element: row.version for row in plain}
+    stored = lock_elements(versions, versions.values(), to_delete=True)
+    others = _other_versions(versions)
+    rights = Rights(writer, stored)
+    deletions = {
+        row.element: Deletion(types[row.type], row, others[row.element], ())
+        for version in versions.values()
+        if (row := stored.versions.get(version))
+    }
+    deletions = {
+        element: each
+        for element, each in deletions.items()
+        if not each.is_kept and Permission.DELETE in permissions(writer.caller, each.type, rights.authors(each.row))
+    }
+    for _round in range(MOST_ROUNDS):
+        whole = [element for element, each in deletions.items() if each.is_whole]
+        needed = find_needed(whole, [each.row.version for each in deletions.values()]) if whole else set()
+        if not needed:
+            _write_many(writer, stored, list(deletions.values()))
+            return {*deletions}
+        # What stays may refer to others.
+        deletions = {element: each for element, each in deletions.items() if element not in needed}
+    return set()
+
+
+def _other_versions(versions: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    sql = """SELECT v.element_id::text, v.id::text FROM elements_elementversion v
+        WHERE v.element_id = ANY(%s::uuid[]) AND v.id <> ALL(%s::uuid[]) ORDER BY v.major DESC, v.minor DESC"""
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(versions, ())
+    for element, version in fetch(sql, [list(versions), list(versions.values())]):
+        found[element] += (version,)
+    return found
+
+
+def _write_many(writer: Writer, stored: Stored, deletions: Sequence[Deletion]) -> None:
+    entries = [
+        deletion_entry(each.type.key, each.row, stored.references.get(each.row.version, {}), is_whole=each.is_whole)
+        for each in deletions
+    ]
+    record(writer.author, entries)
+    statements.delete_parts([each.row.version for each in deletions if each.type.is_versioned])
+    statements.delete_elements([each.row.element for each in deletions if each.is_whole])
+    statements.delete_versions(
+        [(each.row.element, each.row.version, each.others[0]) for each in deletions if not each.is_whole]
+    )
 
 
 def plan_deletion(types: Mapping[str, ElementType], row: VersionRow) -> Deletion:
@@ -119,11 +187,11 @@ def _write(writer: Writer, stored: Stored, deletion: Deletion) -> None:
         _record(writer, batch, read_references([each.version for each in batch], None, most_written_rows()))
     diagram_statements.delete_diagram(row.version)
     if deletion.type.is_versioned:
-        statements.delete_parts(row.version)
+        statements.delete_parts([row.version])
     if deletion.is_whole:
         statements.delete_elements([row.element, *living])
     else:
-        statements.delete_version(row.element, row.version, deletion.others[0])
+        statements.delete_versions([(row.element, row.version, deletion.others[0])])
         statements.delete_elements(living)
 
 

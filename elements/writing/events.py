@@ -28,17 +28,18 @@ class ElementEvent:
 
 # The rows tell the type, the facet and whether the version is published, so that no caller has to. Readers do not see
 # tasks, not even those of published versions (D328). The rows are in the caches of the database, because the change
-# has just read or written them.
+# has just read or written them. With OFFSET, the planner does not begin with all types of a storage.
 _SQL = f"""INSERT INTO storage_event (id, type, time, subject_id, version_id, facet, element_type, state, caller_id,
         caller_label, request_id, is_public, data)
-    SELECT n.id, n.type, {TIME}, n.subject, n.version, f.name, k.key,
+    SELECT n.id, n.type, {TIME}, n.subject, n.version, k.facet, k.key,
         coalesce(n.state, nullif(v.state, ''), k.static_state), %s::uuid, %s::text, %s::text,
         e.published_id IS NOT DISTINCT FROM n.version AND left(n.type, 5) <> 'task.', n.data
     FROM (SELECT %s::timestamptz AS now) t, unnest(
         %s::uuid[], %s::text[], %s::uuid[], %s::uuid[], %s::text[], %s::int[], %s::int[], %s::jsonb[])
         AS n (id, type, subject, version, state, place, rank, data)
     JOIN elements_element e ON e.id = n.subject JOIN elements_elementversion v ON v.id = n.version
-    JOIN facets_elementtype k ON k.id = e.type_id JOIN facets_facet f ON f.id = k.facet_id"""  # noqa: S608  a constant
+    CROSS JOIN LATERAL (SELECT k.key, k.static_state, f.name AS facet FROM facets_elementtype k
+        JOIN facets_facet f ON f.id = k.facet_id WHERE k.id = e.type_id OFFSET 0) k"""  # noqa: S608  a constant
 
 
 def event_statements(author: Author, events: Sequence[ElementEvent]) -> list[Statement]:

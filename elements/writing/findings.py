@@ -40,6 +40,9 @@ invalid = partial(Refusal, Invalid)
 
 
 class Findings:
+    is_by_element = False
+    """Whether each element is changed or refused by itself, so that all problems of all elements matter."""
+
     def __init__(self) -> None:
         self._found: list[tuple[type[Problem], str]] = []
 
@@ -72,6 +75,8 @@ class Findings:
 
 class FindingsByElement(Findings):
     """Problems of many elements that are changed independently. Each place begins with the id of its element."""
+
+    is_by_element = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -22,6 +22,8 @@ SERVER_FIELDS = frozenset(
 )
 FIELDS = frozenset({"id", "versionId", *TEXTS, "attributes", "related", "rootPath"}) | SERVER_FIELDS
 POSITION = "position"
+# A position after all children.
+LAST = 2**31 - 1
 # Fields that an element does not have although clients expect them, with the field to use instead.
 _PARENT = 'rootPath, such as "rootPath": [{"id": "…"}]'
 INSTEAD = {

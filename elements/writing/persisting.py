@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from elements.naming import sort_name
@@ -23,10 +24,30 @@ from repository_site.core.rest.rendering import to_json
 Place = tuple[str | None, int, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What the content of the storage adds to planned changes: places in the tree, and changes of attached files."""
+
+    places: dict[str, Place]
+    attached: Sequence[PlannedChange]
+
+
 def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
-    siblings = check_children(changes)
-    places = _places(writer, changes, siblings)
-    attached = attach_files(writer, changes)
+    findings = Findings()
+    prepared = prepare_changes(writer, changes, findings)
+    findings.raise_any()
+    write_prepared(writer, changes, prepared)
+
+
+def prepare_changes(writer: Writer, changes: Sequence[PlannedChange], findings: Findings) -> Preparation:
+    """Look up what changes need, under its locks, and note what is wrong with them. Nothing is written."""
+    siblings = check_children(changes, findings)
+    places = _places(writer, changes, siblings, findings)
+    return Preparation(places, attach_files(writer, changes, findings))
+
+
+def write_prepared(writer: Writer, changes: Sequence[PlannedChange], prepared: Preparation) -> None:
+    places = dict(prepared.places)
     new = [each for each in changes if each.is_new]
     statements.insert_elements([_element_row(writer, each, places.pop(each.element)) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
@@ -36,31 +57,36 @@ def write_changes(writer: Writer, changes: Sequence[PlannedChange]) -> None:
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )
-    write_attached(attached)
+    write_attached(prepared.attached)
     record(writer.author, [_entry(each) for each in changes], update)
 
 
-def check_children(changes: Sequence[PlannedChange]) -> Mapping[str, Siblings]:
-    """Return the children of the new parents, and refuse too many. Their number is certain only under the lock that
+def check_children(changes: Sequence[PlannedChange], findings: Findings) -> Mapping[str, Siblings]:
+    """Return the children of the new parents, and note too many. Their number is certain only under the lock that
     gives them their positions."""
     parents = {each.parent for each in changes if each.parent and (each.is_moved or each.position)}
     siblings = statements.read_siblings(sorted(parents))
-    findings = Findings()
-    added = Counter(each.parent or "" for each in changes if each.is_moved)
+    added = Counter(each.parent for each in changes if each.is_moved)
+    problems = {
+        parent: CHILDREN.problem(each.number + added[parent], each.number)
+        for parent, each in siblings.items()
+        if parent in added
+    }
     for change in changes:
-        parent = siblings.get(change.parent or "") if change.is_moved else None
-        # Report each parent once, with the first element that it gets.
-        more = added.pop(change.parent or "", 0) if parent else 0
-        if parent and (problem := CHILDREN.problem(parent.number + more, parent.number)):
+        if change.is_moved and (problem := problems.get(change.parent or "")):
             findings.note(invalid(f"{change.place}: rootPath", problem))
-    findings.raise_any()
+            if not findings.is_by_element:
+                # Report each parent once, with the first element that it gets.
+                del problems[change.parent or ""]
     return siblings
 
 
-def _places(writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]) -> dict[str, Place]:
+def _places(
+    writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings], findings: Findings
+) -> dict[str, Place]:
     """Return the places of elements that are new or move, and of siblings that are numbered again, by element."""
     positions = {parent: each.next_position for parent, each in siblings.items()}
-    arranged = _arrange(writer, changes, siblings)
+    arranged = _arrange(writer, changes, siblings, findings)
     places: dict[str, Place] = {}
     for change in changes:
         if (change.is_new or change.is_moved) and (change.parent or "") not in arranged:
@@ -71,7 +97,7 @@ def _places(writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[
 
 
 def _arrange(
-    writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings]
+    writer: Writer, changes: Sequence[PlannedChange], siblings: Mapping[str, Siblings], findings: Findings
 ) -> dict[str, ChildOrder]:
     """Return the orders of children, by the parents below which the request wants positions (D480)."""
     wanted = {each.parent for each in changes if each.parent and each.position}
@@ -80,19 +106,19 @@ def _arrange(
     former = {each.row.parent for each in changes if each.position and each.row and each.row.parent}
     stored = statements.read_order([*(wanted | former)], writer.configuration.living_in_diagrams)
     orders = {parent: ChildOrder(stored[parent], siblings[parent].next_position) for parent in wanted}
-    findings = Findings()
     for change in changes:
         if change.is_moved and change.row and change.row.parent in orders:
             orders[change.row.parent].remove(change.element)
     for change in changes:
         if change.parent in orders and (change.is_moved or change.position):
             findings.attempt(orders[change.parent].place, change)
-    findings.raise_any()
     before = {each.element: number for order in stored.values() for number, each in enumerate(order)}
     after = {element: number for order in orders.values() for number, element in enumerate(order.order)}
     for change in changes:
-        if change.position and (change.is_moved or before.get(change.element) != after[change.element]):
-            change.note_position(before.get(change.element), after[change.element])
+        old, new = before.get(change.element), after.get(change.element)
+        # Without a new place the element was refused.
+        if change.position and new is not None and (change.is_moved or old != new):
+            change.note_position(old, new)
     return orders
 
 

@@ -168,6 +168,8 @@ def read_order(parents: Sequence[str], without: Sequence[str]) -> dict[str, list
 
 def delete_elements(elements: Sequence[str]) -> None:
     """Delete elements with their versions and references. The transaction checks foreign keys when it ends."""
+    if not elements:
+        return
     versions = "SELECT id FROM elements_elementversion WHERE element_id = ANY(%s::uuid[])"
     for table in ("elements_reference", "elements_versionfile"):
         execute(f"DELETE FROM {table} WHERE version_id IN ({versions})", [list(elements)])  # noqa: S608  constants
@@ -175,10 +177,10 @@ def delete_elements(elements: Sequence[str]) -> None:
     execute("DELETE FROM elements_element WHERE id = ANY(%s::uuid[])", [list(elements)])
 
 
-def delete_parts(version: str) -> None:
-    """Delete what other apps have linked to a version, such as its tasks (D347)."""
-    for table, column in _links_to_versions():
-        execute(f"DELETE FROM {table} WHERE {column} = %s::uuid", [version])  # noqa: S608  names of our tables
+def delete_parts(versions: Sequence[str]) -> None:
+    """Delete what other apps have linked to versions, such as their tasks (D347)."""
+    for table, column in _links_to_versions() if versions else ():
+        execute(f"DELETE FROM {table} WHERE {column} = ANY(%s::uuid[])", [list(versions)])  # noqa: S608  names of our tables
 
 
 @cache
@@ -190,8 +192,14 @@ def _links_to_versions() -> list[tuple[str, str]]:
     return [(each.model._meta.db_table, f"{each.name}_id") for each in others]
 
 
-def delete_version(element: str, version: str, newest: str) -> None:
+def delete_versions(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Delete versions by rows of element, version and the version that is the newest one then."""
+    if not rows:
+        return
+    elements, versions, newest = as_arrays(rows)
     for table in ("elements_reference", "elements_versionfile"):
-        execute(f"DELETE FROM {table} WHERE version_id = %s::uuid", [version])  # noqa: S608  constants
-    execute("DELETE FROM elements_elementversion WHERE id = %s::uuid", [version])
-    execute("UPDATE elements_element SET newest_id = %s::uuid WHERE id = %s::uuid", [newest, element])
+        execute(f"DELETE FROM {table} WHERE version_id = ANY(%s::uuid[])", [versions])  # noqa: S608  constants
+    execute("DELETE FROM elements_elementversion WHERE id = ANY(%s::uuid[])", [versions])
+    sql = """UPDATE elements_element e SET newest_id = n.newest
+        FROM unnest(%s::uuid[], %s::uuid[]) AS n (id, newest) WHERE e.id = n.id"""
+    execute(sql, [elements, newest])

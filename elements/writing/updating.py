@@ -9,11 +9,10 @@ from elements.reading.rows import VersionRow
 from elements.writing.deciding.updates import UpdatePlan, decide_update
 from elements.writing.findings import Findings, FindingsByElement
 from elements.writing.inputs import ElementInput
-from elements.writing.persisting import check_children, write_changes
+from elements.writing.persisting import prepare_changes, write_changes, write_prepared
 from elements.writing.stored import CurrentState, ReferenceTarget, Stored, lock_ancestry, lock_elements, lock_targets
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
-from repository_site.core.problems import Invalid
 
 # Called with the stored versions that a request names, once they are locked; None for each new or unknown one. It may
 # raise a problem to refuse the change.
@@ -76,14 +75,18 @@ def update_each(
     findings = FindingsByElement()
     plan = decide_update(writer, view, given, _around(stored, given), findings, in_any_state=in_any_state)
     wanted = [each for each in plan.changes if each.changed and each.element not in findings.by_element]
-    try:
-        check_children(wanted)
-    except Invalid as problem:
-        moved = {each.element for each in wanted if each.is_moved}
-        findings.by_element.update((each, list(problem.details)) for each in moved)
-        wanted = [each for each in wanted if each.element not in moved]
-    write_changes(writer, wanted)
-    return UpdateOutcome([each.element for each in wanted], findings.by_element)
+    while True:
+        late = FindingsByElement()
+        prepared = prepare_changes(writer, wanted, late)
+        if not late.by_element:
+            break
+        # The places of the others depend on those that are refused.
+        findings.by_element.update(late.by_element)
+        wanted = [each for each in wanted if each.element not in late.by_element]
+    # An element may have the wanted position already.
+    written = [each for each in wanted if each.after]
+    write_prepared(writer, written, prepared)
+    return UpdateOutcome([each.element for each in written], findings.by_element)
 
 
 def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) -> CurrentState:

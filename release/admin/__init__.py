@@ -2,12 +2,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from release.admin import element_panels, lifecycle_log, messages, my_work
+from release.admin import element_panels, hand_over, lifecycle_log, messages, my_work
 from release.admin.tasks import task_admin
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.model_admin import OFFICE_ROLES
 
-__all__ = ["element_panels", "lifecycle_log", "messages", "my_work", "task_admin"]
+__all__ = ["element_panels", "hand_over", "lifecycle_log", "messages", "my_work", "task_admin"]
 
 storage_office.add_navigation(
     NavigationEntry(

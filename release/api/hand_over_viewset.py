@@ -1,4 +1,4 @@
-"""Hand over everything of one user to another, across all facets (D474)."""
+"""Hand over the work of one user to another, across all facets (D474)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HandOverViewSet(BulkViewSet):
     @Operation(
         "handOver",
         tag=TAG,
-        summary="Hand over everything of a user to another",
+        summary="Hand over the work of one user to another",
         versions=FIRST,
         parameters=bodies.LOCATION,
         writes=True,
@@ -32,8 +32,8 @@ class HandOverViewSet(BulkViewSet):
         responses=bodies.STARTED,
     )
     def create(self, request: Request, **names: str) -> HttpResponse:
-        """Replace a user by another one in every context that can name people, in newest and published versions of any
-        state, and delegate the open tasks. The response is the report of a bulk change.
+        """Replace a user by another one in every context that can name people, in the newest and published versions,
+        whatever their state, and delegate the open tasks. The response is the report of a bulk change.
 
         Requires the role Administrator.
         """
@@ -45,15 +45,15 @@ class HandOverViewSet(BulkViewSet):
         writer = self.settled_writer(request)
         old, new = (UUID(each) for each in people.values())
         check_people(old, new)
-        view, stages = whole_view(self.configuration), read_operations(operations)
         elements = held_by(writer.configuration, old)
-        wanted = BulkRequest(view, operations, stages, elements, dry_run=document.get(bodies.DRY_RUN, False))
+        view = whole_view(self.configuration)
+        wanted = BulkRequest(view, operations, elements, dry_run=document.get(bodies.DRY_RUN, False))
         return self.answer_run(request, writer, wanted)
 
     @Operation(
         "getHandOverReport",
         tag=TAG,
-        summary="Get the report of handing over",
+        summary="Get the report of a handover",
         versions=FIRST,
         parameters=bodies.PAGES,
         responses=bodies.BulkReportsSerializer,
@@ -62,6 +62,20 @@ class HandOverViewSet(BulkViewSet):
         """Return the report, as for bulk changes. Requires the role Administrator."""
         self.caller.require_role(Role.ADMINISTRATOR)
         return self.answer_report(request, whole_view(self.configuration), names)
+
+    @Operation(
+        "stopHandOver",
+        tag=TAG,
+        summary="Stop handing over",
+        versions=FIRST,
+        parameters=bodies.PAGES,
+        writes=True,
+        responses=bodies.BulkReportsSerializer,
+    )
+    def stop_hand_over(self, request: Request, **names: str) -> HttpResponse:
+        """Stop handing over, as for bulk changes. Requires the role Administrator."""
+        self.caller.require_role(Role.ADMINISTRATOR)
+        return self.answer_report(request, whole_view(self.configuration), names, stop=True)
 
 
 def _document(document: Any) -> dict[str, Any]:

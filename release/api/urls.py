@@ -15,6 +15,7 @@ TASK = f"{TASKS}/<str:taskId>"
 urlpatterns = [
     path(f"{API}/rest/handover", HandOverViewSet.as_view({"post": "create"})),
     path(f"{API}/rest/handover/<str:bulkId>", HandOverViewSet.as_view(reads("retrieve"))),
+    path(f"{API}/rest/handover/<str:bulkId>/stop", HandOverViewSet.as_view({"post": "stop_hand_over"})),
     path(f"{ELEMENT}/lifecycle", ReleaseViewSet.as_view(reads("list_lifecycle"))),
     path(TASKS, TaskViewSet.as_view(reads("list"))),
     path(f"{TASKS}/summary", TaskViewSet.as_view(reads("summarise_tasks"))),

@@ -58,5 +58,5 @@ def hand_over(storage: Storage, old: UUID, new: UUID, *, dry_run: bool) -> HandO
         check_people(old, new)
         elements = held_by(configuration_of(storage), old)
     if len(elements) > MOST:
-        raise Invalid(f"The user has more than {MOST} elements; hand them over with filters in bulk changes.")
+        raise Invalid(f"The user has more than {MOST:,} elements; hand over parts of them in bulk changes.")
     return HandOver(storage, {OLD: str(old), NEW: str(new)}, elements, dry_run)

@@ -16,8 +16,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.bulk.runs import MOST, whole_view
-from elements.bulk.steps import BulkStep, Refusals
-from elements.reading.bounds import halved
+from elements.bulk.steps import BulkStep, Refusals, in_parts
 from elements.reading.rows import VersionRow
 from elements.related_contexts import accepts
 from elements.writing.inputs import ElementInput, ReferenceInput
@@ -86,7 +85,8 @@ def _take(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]
         text = _("This needs the role %(role)s.") % {"role": Role.ADMINISTRATOR}
         return {row.element: [text] for row in rows}
     refused: dict[str, Sequence[str]] = {}
-    for some in halved(rows, partial(_hand_over, writer, options[OLD], options[NEW])):
+    take = partial(_hand_over, writer, options[OLD], options[NEW])
+    for some in in_parts(rows, take, lambda row, reasons: {row.element: reasons}):
         refused.update(some)
     return refused
 
@@ -114,7 +114,7 @@ def _replaced(
     contexts = _contexts(configuration, configuration.types_by_id[row.type].key)
     related = {}
     for name, ids in references.items():
-        # Nobody becomes the deputy of oneself.
+        # Nobody becomes their own deputy.
         if name in contexts and old in ids and row.element != new:
             replaced = dict.fromkeys(new if each == old else each for each in ids)
             related[name] = [ReferenceInput(f"{row.element}: {name}[{index}]", id) for index, id in enumerate(replaced)]

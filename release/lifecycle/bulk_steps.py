@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from elements.bulk.steps import BulkStep, Refusals, take_each
-from elements.reading.bounds import TooHeavy, halved
+from elements.bulk.steps import BulkStep, Refusals, in_parts
 from elements.reading.rows import VersionRow
 from elements.writing.writers import Writer
 from release.lifecycle.transitions import TransitionRequest, apply_transitions
-from release.lifecycle.versions import create_version
+from release.lifecycle.versions import create_versions
 from release.steps.log import MAX_COMMENT
 from repository_site.core.problems import Unreadable
 
@@ -22,7 +22,7 @@ def _read_transition(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any
     if not isinstance(value, str) or not value:
         raise Unreadable("expected the id of a transition, such as InProcessToInReview.")
     if options.keys() - {COMMENT, IGNORE_WARNINGS}:
-        raise Unreadable(f"allowed beside it: {COMMENT} and {IGNORE_WARNINGS}.")
+        raise Unreadable(f"only {COMMENT} and {IGNORE_WARNINGS} are allowed beside it.")
     if not isinstance(comment, str) or len(comment) > MAX_COMMENT:
         raise Unreadable(f"{COMMENT}: expected a text of at most {MAX_COMMENT} characters.")
     if not isinstance(ignore, bool):
@@ -31,20 +31,7 @@ def _read_transition(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _take_transition(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]) -> Refusals:
-    request = TransitionRequest(**options)
-
-    def take(few: Sequence[str]) -> Refusals:
-        try:
-            return apply_transitions(writer, few, request)
-        except TooHeavy as problem:
-            if len(few) > 1:
-                raise
-            return {few[0]: problem.details}
-
-    refused: dict[str, Sequence[str]] = {}
-    for some in halved([row.element for row in rows], take):
-        refused.update(some)
-    return refused
+    return _in_parts(rows, partial(apply_transitions, writer, request=TransitionRequest(**options)))
 
 
 def _read_version(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -54,7 +41,14 @@ def _read_version(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _take_version(writer: Writer, rows: Sequence[VersionRow], options: Mapping[str, Any]) -> Refusals:
-    return take_each(writer, rows, lambda own, row: create_version(own, row, named=row.element))
+    return _in_parts(rows, partial(create_versions, writer))
+
+
+def _in_parts(rows: Sequence[VersionRow], take: Callable[[Sequence[str]], Refusals]) -> Refusals:
+    refused: dict[str, Sequence[str]] = {}
+    for some in in_parts([row.element for row in rows], take, lambda each, reasons: {each: reasons}):
+        refused.update(some)
+    return refused
 
 
 BULK_STEPS = {

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.naming import sort_name
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.bounds import most_written_rows
+from elements.reading.bounds import most_text, most_written_rows
 from elements.reading.diagrams.drawings import DrawnShape, StoredDiagram, read_diagram
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
 from elements.writing import statements
@@ -19,12 +20,13 @@ from elements.writing.attachments import copy_files
 from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.diagrams import diagram_statements
 from elements.writing.history import Action, HistoryEntry, record
+from elements.writing.stored import lock_elements
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import OPEN, Category
 from release.steps.locking import LifecycleVersion, OnLocked, VersionNumber, lock_version, read_numbers, read_unlocked
 from release.steps.log import Step, StepTaken, log_steps
 from release.steps.permissions import require
-from repository_site.core.problems import Conflict
+from repository_site.core.problems import Conflict, Problem
 from repository_site.core.rest.rendering import to_json
 
 # Attributes that describe one version only.
@@ -45,16 +47,53 @@ def create_version(writer: Writer, found: VersionRow, *, named: str, on_locked: 
 
 def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersion, VersionNumber]:
     """Return the version to copy and the number of the last version, or raise the reason against a new version."""
-    known = read_numbers(current.row.element) if current.cycle else []
+    known = read_numbers([current.row.element])[current.row.element] if current.cycle else []
     sources = _sources(known)
     if named == current.row.element and sources and sources[0] != current.row.version:
         other = read_versions(sources[:1])[sources[0]]
         current = read_unlocked(current.configuration, current.caller, other)
+    return _checked(current, known)
+
+
+def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """Create a version of each element that allows it, as `create_version` does for the id of an element; return the
+    reasons of the others.
+
+    The number of statements does not depend on the number of elements without diagrams. Each diagram is copied alone.
+    """
+    stored = lock_elements(elements, ())
+    rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
+    known = read_numbers([row.element for row in rows])
+    chosen = {row.element: next(iter(_sources(known[row.element])), row.version) for row in rows}
+    others = [chosen[row.element] for row in rows if chosen[row.element] != row.version]
+    versions = {**stored.versions, **read_versions(others, most=most_text(1) if len(rows) > 1 else None)}
+    related = {**stored.references, **read_references(others, None, most_written_rows())}
+    copies, refused = list[_VersionCopy](), dict[str, Sequence[str]]()
+    for row in rows:
+        source = versions[chosen[row.element]]
+        current = LifecycleVersion(writer.configuration, writer.caller, source, related.get(source.version, {}))
+        try:
+            copies.append(_VersionCopy(writer, *_checked(current, known[row.element])))
+        except Problem as problem:
+            refused[row.element] = problem.details
+    drawn = diagram_statements.find_drawn([each.source.row.version for each in copies])
+    for copy in copies:
+        if copy.source.row.version in drawn:
+            try:
+                with transaction.atomic():
+                    copy.write()
+            except Problem as problem:
+                refused[copy.source.row.element] = problem.details
+    _write_without_diagrams(writer, [each for each in copies if each.source.row.version not in drawn])
+    return refused
+
+
+def _checked(current: LifecycleVersion, known: Sequence[VersionNumber]) -> tuple[LifecycleVersion, VersionNumber]:
     require(current, Permission.EDIT, _("A new version"))
     if current.cycle is None:
         raise Conflict(_("Elements of type %(type)s have no versions.") % {"type": current.type.key})
     _refuse_second(current, known)
-    if current.row.version not in sources:
+    if current.row.version not in _sources(known):
         text = _("%(label)s is neither the published nor the newest expired version; copy one of these.")
         raise Conflict(text % {"label": current.label})
     return current, known[-1]
@@ -88,33 +127,34 @@ class _VersionCopy:
     last: VersionNumber
     version: str = field(default_factory=lambda: str(uuid4()))
 
-    def write(self) -> None:
-        row, author = self.source.row, self.writer.author
-        cycle = self.writer.configuration.cycles[self.source.type.key]
-        diagram = read_diagram(row.version)
-        after = row._replace(
+    @property
+    def after(self) -> VersionRow:
+        return self.source.row._replace(
             version=self.version,
-            state=cycle.first_state,
+            state=self.writer.configuration.cycles[self.source.type.key].first_state,
             category=Category.DRAFT.value,
             major=self.last.major,
             minor=self.last.minor + 1,
         )
-        living, copies = self._write_versions(after, diagram.shapes)
+
+    def write(self) -> None:
+        row, after, author = self.source.row, self.after, self.writer.author
+        diagram = read_diagram(row.version)
+        living, copies = self._write_versions(diagram.shapes)
         statements.point_elements([(row.element, self.version, row.published)])
         copy_files({row.version: self.version, **copies}, NOT_COPIED)
         self._write_references(living, copies)
         self._write_diagram(diagram, copies)
         log_steps(author, [StepTaken(Step.VERSION, row, after)])
-        self._record(after, copies)
+        drawn = [HistoryEntry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in copies.items()]
+        record(author, [self.entry, *drawn])
 
-    def _write_versions(
-        self, after: VersionRow, shapes: Sequence[DrawnShape]
-    ) -> tuple[list[VersionRow], dict[str, str]]:
+    def _write_versions(self, shapes: Sequence[DrawnShape]) -> tuple[list[VersionRow], dict[str, str]]:
         """Write the copies, in batches. Return the elements that live in the diagram, and the ids of their copies."""
         types = self.writer.configuration.types_by_id
         living: list[VersionRow] = []
         copies: dict[str, str] = {}
-        new = [self._row(after)]
+        new = [self.row]
         for batch in read_in_batches({shape.element for shape in shapes}):
             some = [each for each in batch if types[each.type].lives_in_diagrams]
             copies |= {each.element: str(uuid4()) for each in some}
@@ -135,8 +175,10 @@ class _VersionCopy:
             ]
         )
 
-    def _row(self, after: VersionRow) -> tuple[object, ...]:
-        author, attributes = self.writer.author, read_exactly(after.attributes)
+    @property
+    def row(self) -> tuple[object, ...]:
+        after, author = self.after, self.writer.author
+        attributes = read_exactly(after.attributes)
         kept = {name: values for name, values in attributes.items() if name not in NOT_COPIED}
         return (
             after.version, after.element, after.state, after.category, after.major, after.minor, after.stereotype,
@@ -152,13 +194,17 @@ class _VersionCopy:
             row.valid_until, author.now, author.element,
         )  # fmt: skip
 
-    def _write_references(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
-        """Write the references; those to elements of the diagram point to the copies."""
+    @property
+    def related(self) -> dict[str, Sequence[str]]:
         own, caller = dict(self.source.related), self.writer.author.element
         # A caller without an element leaves the author as it is; without an author everyone could edit the copy.
         if caller is not None and has_author(self.source.type):
             own[AUTHOR] = [str(caller)]
-        held = {self.version: own}
+        return own
+
+    def _write_references(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
+        """Write the references; those to elements of the diagram point to the copies."""
+        held = {self.version: self.related}
         for version, contexts in read_references([each.version for each in living], None, most_written_rows()).items():
             held[copies[version]] = dict(contexts)
         statements.replace_references(
@@ -191,14 +237,24 @@ class _VersionCopy:
         )
         diagram_statements.copy_source(self.source.row.version, self.version)
 
-    def _record(self, after: VersionRow, copies: Mapping[str, str]) -> None:
+    @property
+    def entry(self) -> HistoryEntry:
+        after = self.after
         number = f"{after.major}.{after.minor}"
-        own = HistoryEntry(
-            after.element,
-            after.version,
-            Action.VERSIONED,
-            {},
-            {"state": after.state, "version": number, "copiedFrom": self.source.row.version},
-        )
-        drawn = [HistoryEntry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in copies.items()]
-        record(self.writer.author, [own, *drawn])
+        noted = {"state": after.state, "version": number, "copiedFrom": self.source.row.version}
+        return HistoryEntry(after.element, after.version, Action.VERSIONED, {}, noted)
+
+
+def _write_without_diagrams(writer: Writer, copies: Sequence[_VersionCopy]) -> None:
+    """Write copies of many versions without diagrams."""
+    if not copies:
+        return
+    statements.insert_versions([each.row for each in copies])
+    sources = [(each.source.row, each.version) for each in copies]
+    statements.point_elements([(row.element, version, row.published) for row, version in sources])
+    copy_files({row.version: version for row, version in sources}, NOT_COPIED)
+    statements.replace_references(
+        (each.version, context, targets) for each in copies for context, targets in each.related.items()
+    )
+    log_steps(writer.author, [StepTaken(Step.VERSION, each.source.row, each.after) for each in copies])
+    record(writer.author, [each.entry for each in copies])

@@ -83,10 +83,14 @@ class VersionNumber:
         return f"{self.major}.{self.minor}"
 
 
-def read_numbers(element: str) -> list[VersionNumber]:
-    sql = """SELECT v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
-        WHERE v.element_id = %s::uuid ORDER BY v.major, v.minor"""
-    return [VersionNumber(*row) for row in fetch(sql, [element])]
+def read_numbers(elements: Sequence[str]) -> dict[str, list[VersionNumber]]:
+    """Return the versions of each element, the newest last."""
+    sql = """SELECT v.element_id::text, v.id::text, v.category, v.state, v.major, v.minor FROM elements_elementversion v
+        WHERE v.element_id = ANY(%s::uuid[]) ORDER BY v.element_id, v.major, v.minor"""
+    found: dict[str, list[VersionNumber]] = {each: [] for each in elements}
+    for element, *number in fetch(sql, [list(elements)]):
+        found[element].append(VersionNumber(*number))
+    return found
 
 
 def read_majors(elements: Sequence[str]) -> dict[str, int]:

@@ -66,7 +66,7 @@ KEY = re.compile(r"[\x21-\x7e]{1,255}")
 # Tells a client that a response has identities only, or comes from the replica (RFC 7240).
 APPLIED = "Preference-Applied"
 KEPT_HEADERS = ("ETag", "Location", APPLIED)
-# Kept among the headers, of which none has a colon in its name, if it is not 200.
+# The status, stored with the headers if it is not 200. No header has a colon in its name.
 KEPT_STATUS = ":status"
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)

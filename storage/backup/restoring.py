@@ -33,7 +33,7 @@ from storage.events.numbering import begin_epoch
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.files.archiving import take_content
-from storage.files.contents import remove_contents
+from storage.files.contents import delete_content, has_content
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
 from storage.messages.restoring import settle_messages
@@ -297,15 +297,23 @@ def _blocks(entry: IO[bytes], table: str) -> Iterator[bytes]:
 
 
 def _restore_contents(archive: zipfile.ZipFile, storage: Storage, *, keep: bool) -> Iterator[str]:
-    """Store the contents of files; remove them again if one of them is damaged, since nothing is restored then."""
+    """Store the contents of files. If one of them is damaged, nothing is restored: remove the new contents again, but
+    not those that were there before."""
     with tenant_scope(storage):
         found = fetch("SELECT f.digest, max(f.size) FROM storage_storedfile f GROUP BY f.digest ORDER BY 1")
+    new, missing = [], 0
     try:
-        taken = [take_content(archive, storage.pk, digest, size, keep=keep) for digest, size in found]
+        for digest, size in found:
+            is_there = has_content(storage.pk, digest)
+            if take_content(archive, storage.pk, digest, size, keep=keep):
+                new += [digest] if keep and not is_there else []
+            else:
+                missing += not is_there
     except BaseException:
-        remove_contents(storage.pk)
+        for digest in new:
+            delete_content(storage.pk, digest)
         raise
-    if missing := taken.count(False):
+    if missing:
         yield f"The backup does not have the contents of {missing} files; upload them again."
 
 

@@ -1,1 +1,1 @@
-"""Files of a storage: receiving, content, rows and responses (D450 to D453)."""
+"""Files of a storage: receiving, content, rows and responses (D450 to D455)."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 from uuid import UUID
+
+from django.core.files import File
 
 from repository_site.core.problems import Invalid, NotFound
 from storage.files.contents import incoming_file, open_content, put_content, storing
@@ -27,9 +30,18 @@ def add_contents(archive: zipfile.ZipFile, storage: UUID, digests: Iterable[str]
         # Most contents are compressed already.
         entry = zipfile.ZipInfo(f"{FOLDER}{digest}")
         with content, archive.open(entry, "w", force_zip64=True) as target:
-            for block in content.chunks(BLOCK):
+            for block in _blocks(content):
                 target.write(block)
     return missing
+
+
+def _blocks(content: File[Any]) -> Iterator[bytes]:
+    while True:
+        with storing():
+            block = content.read(BLOCK)
+        if not block:
+            return
+        yield block
 
 
 def take_content(archive: zipfile.ZipFile, storage: UUID, digest: str, size: int, *, keep: bool = True) -> bool:

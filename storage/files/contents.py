@@ -1,6 +1,6 @@
 """Contents of files, outside of the database: one folder for each storage, and each content once (D450).
 
-Django's storage API keeps them, in a folder of the data folder or in another one.
+Django's storage API keeps them, in a folder or in a bucket (D455).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol, cast
 from uuid import UUID
 
 import structlog
@@ -31,6 +31,8 @@ INCOMING = "incoming"
 DIGEST = re.compile(r"[0-9a-f]{64}")
 # Seconds after which a file that is still incoming was left by a process that was killed.
 ABANDONED = 24 * 3600
+# Packages of the errors of a bucket. They are not imported unless a bucket is configured.
+REMOTE = ("boto3.", "botocore.", "s3transfer.")
 NO_ROOM = (
     "The server has no room for the file, so nothing was stored. Ask the operator of the installation to free disk"
     " space, then try again."
@@ -51,6 +53,14 @@ def content_path(storage: UUID, digest: str) -> str:
     return f"{storage}/{digest[:2]}/{digest}"
 
 
+class Readable(Protocol):
+    """An open content, or a part of one."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
 class _Received(File):  # type: ignore[type-arg]  # not generic when it runs
     """A received file, which the folder of contents takes by renaming it."""
 
@@ -64,29 +74,32 @@ def incoming_file() -> Iterator[IO[bytes]]:
     folder = Path(settings.FILES_DIR) / INCOMING
     with storing():
         folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-        handle, path = tempfile.mkstemp(dir=folder)
+        file = tempfile.NamedTemporaryFile(dir=folder, delete=False)  # noqa: SIM115  closed below
     try:
-        os.close(handle)
-        with Path(path).open("w+b") as file:
-            yield file
+        yield cast("IO[bytes]", file)
     finally:
+        # On a full disk, closing tries to write the rest again and fails again.
+        with suppress(OSError):
+            file.close()
         with suppress(FileNotFoundError):
-            Path(path).unlink()
+            Path(file.name).unlink()
 
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """Turn errors of the disk, or of the service that keeps the contents, into problems."""
+    """Turn errors of the disk, or of the bucket, into problems."""
     try:
         yield
-    except OSError as problem:
-        log.error("a file cannot be stored", error=str(problem))
-        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    except Exception as problem:
+        if not isinstance(problem, OSError) and not type(problem).__module__.startswith(REMOTE):
+            raise
+        log.error("contents of files are not available", error=str(problem))
+        is_full = isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise Busy(NO_ROOM if is_full else UNAVAILABLE, retry_after=30 if is_full else 5) from problem
 
 
 def put_content(storage: UUID, digest: str, path: str) -> None:
-    """Make a received file the content with this digest. The same content again replaces it with itself."""
+    """Make a received file the content with this digest. If the content exists already, it is replaced by itself."""
     with storing():
         name = content_path(storage, digest)
         with Path(path).open("rb") as file:
@@ -106,6 +119,18 @@ def open_content(storage: UUID, digest: str) -> File[Any]:
             return backend().open(content_path(storage, digest), "rb")
         except FileNotFoundError:
             raise NotFound(LOST) from None
+
+
+def open_part(storage: UUID, digest: str, start: int, end: int) -> Readable:
+    """Open a content for reading its bytes from `start` to `end`."""
+    content = open_content(storage, digest)
+    with storing():
+        if hasattr(content, "obj") and start < end:
+            # In a bucket. Reading from the file itself would get the whole content first.
+            found: Readable = content.obj.get(Range=f"bytes={start}-{end - 1}")["Body"]
+            return found
+        content.seek(start)
+    return content
 
 
 def delete_content(storage: UUID, digest: str) -> None:

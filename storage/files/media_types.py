@@ -8,7 +8,7 @@ from repository_site.core.wording import clean_text
 
 UNKNOWN = "application/octet-stream"
 TEXT = "text/plain"
-# Types of clients that name none; what a browser or curl sends for a file that it does not know.
+# Types that say nothing: browsers and curl send them for files that they do not know.
 GENERIC = frozenset({"", UNKNOWN, "application/x-www-form-urlencoded", "binary/octet-stream"})
 # Bytes that decide about the kind of a content.
 HEAD = 1024
@@ -52,7 +52,7 @@ _MARKUP = {
     ".svg": "image/svg+xml",
 }
 _MPEG4 = {".mp4": "video/mp4", ".m4v": "video/mp4", ".m4a": "audio/mp4", ".mov": "video/quicktime"}
-# Beginning of a content, where it stands, and the types that it can have by the ending of their names.
+# Offset and bytes that identify a content, and its possible types by the ending of the name.
 _SIGNATURES: tuple[tuple[int, bytes, dict[str, str]], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", {".png": "image/png"}),
     (0, b"\xff\xd8\xff", {".jpg": "image/jpeg", ".jpeg": "image/jpeg"}),
@@ -82,6 +82,18 @@ PICTURES = SHOWN - {TEXT}
 _BY_ENDING = {
     ending: type for kinds in (*(each[2] for each in _SIGNATURES), _TEXTS, _MARKUP) for ending, type in kinds.items()
 }
+# Names that browsers of some systems send.
+_OTHER_NAMES = {
+    "application/x-gzip": "application/gzip",
+    "application/x-yaml": "application/yaml",
+    "application/x-zip-compressed": "application/zip",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-wav": "audio/wav",
+    "image/jpg": "image/jpeg",
+    "text/x-markdown": "text/markdown",
+    "text/xml": "application/xml",
+}
 _CONTROLS = frozenset(range(32)) - {*b"\t\n\r\f"}
 
 
@@ -110,13 +122,16 @@ class ContentProbe:
 
         Both claims must fit: a browser that saves a file goes by its name.
         """
-        possible = self._possible()
-        claims = {each for each in (_plain(claimed), _BY_ENDING.get(_ending(name), "")) if each not in GENERIC}
+        possible, given, ending = self._possible(), _plain(claimed), _ending(name)
+        if (given, ending) == (_COMPOUND[".xls"], ".csv"):
+            # Windows takes tables that are text for files of Excel.
+            given = ""
+        claims = {each for each in (given, _BY_ENDING.get(ending, "")) if each not in GENERIC}
         if not claims:
             return possible[0] if possible and possible[0] not in _MARKUP.values() else UNKNOWN
         if not claims <= {*possible}:
             return UNKNOWN
-        return _plain(claimed) if _plain(claimed) in claims else claims.pop()
+        return given if given in claims else claims.pop()
 
     def _possible(self) -> tuple[str, ...]:
         """Return the types that the content can have, the usual one first."""
@@ -143,7 +158,7 @@ def _is_markup(head: bytes) -> bool:
 
 def _plain(media_type: str) -> str:
     found = media_type.partition(";")[0].strip().lower()
-    return {"text/xml": "application/xml", "image/jpg": "image/jpeg", "audio/x-wav": "audio/wav"}.get(found, found)
+    return _OTHER_NAMES.get(found, found)
 
 
 def _ending(name: str) -> str:

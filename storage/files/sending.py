@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
-from django.core.files import File
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
@@ -16,7 +16,7 @@ from repository_site.core.fairness.shares import Shares
 from repository_site.core.fairness.unread_responses import LARGE
 from repository_site.core.policies import NAME as POLICY_NAME
 from repository_site.core.rest.errors import ErrorKind, error_answer
-from storage.files.contents import open_content
+from storage.files.contents import Readable, open_part, storing
 from storage.files.media_types import SHOWN, TEXT
 from storage.files.storing import FileRow
 from storage.models import Storage
@@ -25,7 +25,7 @@ from storage.models import Storage
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 PIECE = 128 * 1024
-# Clients that read a large file from each worker; each one occupies a thread.
+# Clients that can read large files from a worker at once; each of them occupies a thread.
 SENDING_AT_ONCE = 32
 sending = Shares(SENDING_AT_ONCE)
 TOO_MANY = "Too many files of this storage or caller are being read; try again in {wait}."
@@ -91,31 +91,33 @@ def wanted_part(request: HttpRequest, file: FileRow) -> tuple[int, int] | None:
 def _content(request: HttpRequest, storage: Storage, file: FileRow, start: int, end: int) -> HttpResponseBase:
     if request.method == "HEAD":
         return HttpResponse()
-    content = open_content(storage.pk, file.digest)
-    content.seek(start)
     if end - start <= LARGE:
-        with content:
+        with closing(open_part(storage.pk, file.digest, start, end)) as content, storing():
             return HttpResponse(content.read(end - start))
     ticket = stream_ticket(request)
-    if not sending.take(ticket.storage, *ticket.parts):
-        content.close()
+    share = ticket.storage, *ticket.parts
+    if not sending.take(*share):
         raise gate.refuse("files", TOO_MANY, ticket.who)
-    return StreamingHttpResponse(_FilePieces(content, end - start, ticket.storage, ticket.parts))
+    try:
+        content = open_part(storage.pk, file.digest, start, end)
+    except BaseException:
+        sending.give_back(*share)
+        raise
+    return StreamingHttpResponse(_FilePieces(content, end - start, share))
 
 
 class _FilePieces:
     """Pieces of a content for a client that reads it. The server closes them, even if the client reads none."""
 
-    def __init__(self, content: File[Any], left: int, storage: str, parts: tuple[Any, ...]) -> None:
-        self.content, self.left = content, left
-        self.share = storage, *parts
+    def __init__(self, content: Readable, left: int, share: tuple[Any, ...]) -> None:
+        self.content, self.left, self.share = content, left, share
         self.is_open = True
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
-        piece: bytes = self.content.read(min(PIECE, self.left)) if self.left else b""
+        piece = self.content.read(min(PIECE, self.left)) if self.left else b""
         if not piece:
             self.close()
             raise StopIteration

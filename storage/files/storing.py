@@ -31,13 +31,27 @@ class FileRow:
 COLUMNS = "f.id::text, f.digest, f.size, f.media_type, f.name, f.uploaded_on"
 _INSERT = f"""INSERT INTO storage_storedfile AS f (id, digest, size, media_type, name, uploaded_by, uploaded_on)
     VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (storage_id, digest, name, uploaded_by)
-    DO UPDATE SET uploaded_on = excluded.uploaded_on, media_type = excluded.media_type RETURNING {COLUMNS}"""  # noqa: S608
+    DO UPDATE SET uploaded_on = excluded.uploaded_on, media_type = excluded.media_type, unused_since = NULL
+    RETURNING {COLUMNS}"""  # noqa: S608  constants
 
 
 def lock_content(digest: str) -> None:
     """Let uploads and the removal of one content wait for each other until the transaction ends."""
     sql = "SELECT pg_advisory_xact_lock(hashtextextended('file ' || current_setting('repository.storage') || %s, 0))"
     fetch(sql, [digest])
+
+
+_ALL = "hashtextextended('files ' || current_setting('repository.storage'), 0)"
+
+
+def hold_contents() -> None:
+    """Let nobody remove contents until the transaction ends. An import has too many of them for a lock each."""
+    fetch(f"SELECT pg_advisory_xact_lock({_ALL})")
+
+
+def can_remove_contents() -> bool:
+    """Return whether nobody holds the contents, and let those who want to wait until the transaction ends."""
+    return bool(fetch(f"SELECT pg_try_advisory_xact_lock_shared({_ALL})")[0][0])
 
 
 def store_file(storage: Storage, received: ReceivedFile, caller: str, now: datetime) -> FileRow:

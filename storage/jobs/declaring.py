@@ -31,6 +31,7 @@ class StorageJob(Generic[P]):
     queue: str
     on_events: bool
     after_events: float | None
+    on_failure: Callable[..., None] | None
 
     def __call__(self, storage: Storage, *args: P.args, **kwargs: P.kwargs) -> None:
         self.function(storage, *args, **kwargs)
@@ -96,6 +97,7 @@ def job(
     queue: str = QUEUE,
     on_events: bool = False,
     after_events: float | None = None,
+    on_failure: Callable[..., None] | None = None,
 ) -> Callable[[Callable[Concatenate[Storage, P], None]], StorageJob[P]]:
     """Declare a function as a job. It gets its storage, whose scope is open: all of it is one transaction.
 
@@ -103,7 +105,8 @@ def job(
     enqueued; `()` means all jobs of this name in the storage. With `once`, a job is not added while an equal one waits.
     `retry` has the seconds to wait after each failed attempt; after the last one the job stays in the queue as failed.
     With `own_scope` the function opens `tenant_scope` itself, because it does more than work with the database: no
-    transaction may be open while it waits for the network.
+    transaction may be open while it waits for the network. Workers call `on_failure`, in the scope of the storage, when
+    the last attempt has failed.
 
     Jobs of the queues `NETWORK` and `MAIL` wait for other machines, and have places of their own (D351, D367). Workers
     bring the waiting job of a storage with new events forward, if it is declared with `on_events` (D368). With
@@ -126,6 +129,7 @@ def job(
             queue=queue,
             on_events=on_events,
             after_events=after_events,
+            on_failure=on_failure,
         )
 
     return declare

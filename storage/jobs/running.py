@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, connection, connections, transaction
 
-from storage.jobs.declaring import AnyJob, PeriodicJob
+from storage.jobs.declaring import AnyJob, PeriodicJob, StorageJob
 from storage.models import Storage
 from storage.tenancy.scope import StorageGone, tenant_scope
 
@@ -38,10 +38,32 @@ def run_job(job: AnyJob, job_id: int, args: Mapping[str, Any]) -> None:
         log.debug("job done", job=job.name, id=job_id, storage=args.get("storage"), seconds=seconds)
 
 
-def run_in_thread(job: AnyJob, job_id: int, args: Mapping[str, Any]) -> None:
-    """Run a job, and return the connection of the thread to the pool."""
+def run_in_thread(job: AnyJob, job_id: int, args: Mapping[str, Any], is_last: Callable[[Exception], bool]) -> None:
+    """Run a job, and return the connection of the thread to the pool. `is_last` tells whether a failure is final."""
     try:
         run_job(job, job_id, args)
+    except Exception as problem:
+        if is_last(problem):
+            give_up(job, args)
+        raise
+    finally:
+        connections.close_all()
+
+
+def give_up(job: AnyJob | None, args: Mapping[str, Any]) -> None:
+    """Call `on_failure` of a job that no worker will run again, in a thread of its own or of the job."""
+    if not isinstance(job, StorageJob) or job.on_failure is None:
+        return
+    try:
+        storage = _storage_of(args)
+        if storage is not None:
+            with tenant_scope(storage):
+                job.on_failure(storage, **args["arguments"])
+    except StorageGone:
+        return
+    except Exception as problem:
+        # The failure itself is recorded, and matters more.
+        log.warning("failure of a job not handled", job=job.name, storage=args.get("storage"), exc_info=problem)
     finally:
         connections.close_all()
 
@@ -52,7 +74,7 @@ def _call(job: AnyJob, args: Mapping[str, Any]) -> None:
             cursor.execute(_FORGET, [job.name])
         job.function()
         return
-    storage = Storage.objects.select_related("collection").filter(pk=UUID(args["storage"])).first()
+    storage = _storage_of(args)
     if storage is None:
         return
     try:
@@ -61,6 +83,10 @@ def _call(job: AnyJob, args: Mapping[str, Any]) -> None:
     except StorageGone:
         # Somebody removed the storage meanwhile.
         return
+
+
+def _storage_of(args: Mapping[str, Any]) -> Storage | None:
+    return Storage.objects.select_related("collection").filter(pk=UUID(args["storage"])).first()
 
 
 def _keep_failure(job_id: int, problem: Exception) -> None:

@@ -40,7 +40,7 @@ from storage.jobs.enqueueing import MAIL, MAIL_PLACES, NETWORK, NETWORK_PLACES, 
 from storage.jobs.event_waker import EventWaker
 from storage.jobs.queue_state import STALLED_SECONDS
 from storage.jobs.registry import declared_jobs
-from storage.jobs.running import run_in_thread
+from storage.jobs.running import give_up, run_in_thread
 
 log = structlog.get_logger("jobs")
 POLL_SECONDS = 5.0
@@ -85,8 +85,8 @@ _SWEEP = """WITH stalled AS (
     returned AS (UPDATE procrastinate_jobs j SET status = CASE WHEN s.attempts >= %(most)s THEN 'failed' ELSE 'todo'
             END::procrastinate_job_status, attempts = j.attempts + 1, scheduled_at = NULL, abort_requested = false,
             worker_id = NULL
-        FROM stalled s WHERE j.id = s.id AND NOT s.has_twin RETURNING j.id, j.status)
-    SELECT id, status::text FROM returned UNION ALL SELECT id, 'waits' FROM spared"""
+        FROM stalled s WHERE j.id = s.id AND NOT s.has_twin RETURNING j.id, j.status, j.task_name, j.args)
+    SELECT id, status::text, task_name, args FROM returned UNION ALL SELECT id, 'waits', NULL, NULL FROM spared"""
 _IS_KNOWN = "SELECT id FROM procrastinate_workers WHERE id = %(id)s"
 _NOW = "SELECT clock_timestamp() AS now"
 _EXPLAIN = """INSERT INTO storage_jobfailure (job_id, failed_on, error)
@@ -202,18 +202,21 @@ def make_app() -> App:
 
 def _add(app: App, job: AnyJob) -> None:
     if isinstance(job, PeriodicJob):
-        declare = app.task(
-            name=job.name, pass_context=True, lock=job.name, queueing_lock=job.name, retry=_Retry(lambda attempts: None)
-        )
-        task = declare(partial(_run, job))
-        app.periodic(cron=job.cron, periodic_id=job.name)(task)
+        retry = _Retry(lambda attempts: None)
+        declare = app.task(name=job.name, pass_context=True, lock=job.name, queueing_lock=job.name, retry=retry)
+        app.periodic(cron=job.cron, periodic_id=job.name)(declare(partial(_run, job, retry)))
     else:
-        app.task(name=job.name, pass_context=True, retry=_Retry(job.delay_after))(partial(_run, job))
+        retry = _Retry(job.delay_after)
+        app.task(name=job.name, pass_context=True, retry=retry)(partial(_run, job, retry))
 
 
-def _run(job: AnyJob, context: JobContext, **args: Any) -> None:
+def _run(job: AnyJob, retry: _Retry, context: JobContext, **args: Any) -> None:
     assert context.job.id is not None  # noqa: S101  it comes from the database
-    run_in_thread(job, context.job.id, args)
+
+    def is_last(problem: Exception) -> bool:
+        return retry.get_retry_decision(exception=problem, job=context.job) is None
+
+    run_in_thread(job, context.job.id, args, is_last)
 
 
 class _Retry(BaseRetryStrategy):
@@ -318,9 +321,11 @@ class RepositoryWorker(Worker):
         if not rows:
             return
         log.warning("jobs of a dead worker returned to the queue", ids=[row["id"] for row in rows])
-        if failed := [row["id"] for row in rows if row["status"] == "failed"]:
+        if failed := [row for row in rows if row["status"] == "failed"]:
             error = f"Interrupted {MOST_INTERRUPTIONS} times: the job probably ends the process, such as by its memory."
-            await self.app.connector.execute_query_async(_EXPLAIN, ids=failed, error=error)
+            await self.app.connector.execute_query_async(_EXPLAIN, ids=[row["id"] for row in failed], error=error)
+            for row in failed:
+                await asyncio.to_thread(give_up, declared_jobs().get(row["task_name"]), row["args"])
         if any(row["status"] == "todo" for row in rows):
             self._look_again()
 

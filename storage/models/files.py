@@ -16,6 +16,7 @@ class StoredFile(TenantModel):
     name = models.CharField(max_length=200)
     uploaded_by = models.CharField(max_length=200, help_text="The caller, as in logs.")
     uploaded_on = models.DateTimeField(help_text="Time of the last upload by this caller.")
+    unused_since = models.DateTimeField(null=True, help_text="First night in which nothing had the file.")
 
     class Meta:
         constraints = [

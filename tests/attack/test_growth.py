@@ -21,6 +21,7 @@ def test_work_grows_with_its_input(name: str) -> None:
     assert not grows_too_fast(replace(place, size=place.size // SMALLER))
 
 
+@pytest.mark.long
 def test_quadratic_work_is_noticed() -> None:
     assert grows_too_fast(Place("", "", 30, range, lambda items: [other for one in items for other in items]))
 

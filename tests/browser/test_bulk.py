@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import DEMO, NARROW, WIDE, NewVisitor, Visitor
-from tests.browser.keyboard import press, tab_to
+from tests.browser.keyboard import check_focus, press, tab_to
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 OFFICE = f"{DEMO}/admin"
@@ -73,3 +73,27 @@ def test_a_whole_list_is_previewed(visit: NewVisitor) -> None:
     what.select_option("clear:owner")
     press(visitor, visitor.page.get_by_role("button", name="Next"))
     assert visitor.page.get_by_text("Clear: Owner").is_visible()
+
+
+def test_a_waiting_run_is_stopped_by_keyboard(visit: NewVisitor) -> None:
+    """The page shows the progress by itself, and the focus stays where it is. The server has no worker."""
+    visitor = visit("rita", viewport=WIDE)
+    page = visitor.page
+    visitor.open(f"{OFFICE}/elements/element/")
+    press(visitor, page.get_by_role("link", name="Change all elements of this list"))
+    what = page.get_by_label("Operation")
+    tab_to(visitor, what)
+    what.select_option("clear:owner")
+    press(visitor, page.get_by_role("button", name="Next"))
+    assert page.get_by_text("elements, waiting").is_visible()
+    check_looks(visitor)
+    stop = page.get_by_role("button", name="Stop")
+    tab_to(visitor, stop)
+    with page.expect_response(lambda response: "/elements/bulk/" in response.url):
+        page.wait_for_timeout(2_500)
+    check_focus(stop)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.get_by_text("elements, stopped").is_visible()
+    assert page.get_by_text("Stopped by the caller.").is_visible()
+    assert not stop.is_visible()

@@ -11,7 +11,17 @@ from tests.browser.artist import OFFICE, Artist
 from tests.browser.conftest import DEMO, NARROW, NewVisitor, wait_until
 from tests.browser.keyboard import check_focus, is_focused, tab_to
 from tests.browser.rich_text_author import FIELD, RichTextAuthor
-from tests.elements.rich_text_samples import ATTACKS, DOCS, DOCS_STORED, SHOWN, TABLE, WORD, WORD_STORED
+from tests.elements.rich_text_samples import (
+    ATTACKS,
+    DOCS,
+    DOCS_STORED,
+    PAGE,
+    PAGE_STORED,
+    SHOWN,
+    TABLE,
+    WORD,
+    WORD_STORED,
+)
 
 pytestmark = [pytest.mark.long, pytest.mark.browser]
 DEPARTMENT = "Research & Development"
@@ -52,6 +62,31 @@ def test_text_is_typed_and_formatted(author: RichTextAuthor) -> None:
         "<ul>\n<li>one<ul>\n<li>inside</li>\n</ul></li>\n</ul>\n<p><em>end</em></p>"
     )
     assert author.editor.locator("h2").inner_text() == DEPARTMENT
+
+
+def test_keys_that_come_before_the_next_frame(author: RichTextAuthor) -> None:
+    """On a slow computer, the keys of a fast typist arrive before the browser shows the characters before them."""
+    author.open()
+    author.start()
+    author.page.evaluate("() => { window.requestAnimationFrame = (show) => setTimeout(show, 1000); }")
+    author.keys.type("a ")
+    author.keys.press("Control+b")
+    author.keys.type("b")
+    author.keys.press("Control+b")
+    author.keys.type(" c ")
+    author.tool("Italic").click()
+    author.keys.type("d")
+    author.keys.press("Enter")
+    author.keys.type("e")
+    author.keys.press("Backspace")
+    author.keys.type("f ")
+    author.keys.press("Control+k")
+    author.keys.type("https://x.example/")
+    author.keys.press("Enter")
+    author.save()
+    assert author.stored() == (
+        '<p>a <strong>b</strong> c <em>d</em></p>\n<p>f <a href="https://x.example/">https://x.example/</a></p>'
+    )
 
 
 @pytest.mark.parametrize("markup", SHOWN)
@@ -125,6 +160,7 @@ def test_links_are_typed_changed_and_removed(author: RichTextAuthor) -> None:
         ({"text_html": DOCS, "text_plain": "Bold"}, DOCS_STORED),
         ({"text_plain": "one & two\r\n\r\nthree <b>"}, "<p>one &amp; two</p>\n<p>three &lt;b&gt;</p>"),
         ({"text_plain": DEPARTMENT}, "<p>Research &amp; Development</p>"),
+        ({"text_html": PAGE}, PAGE_STORED),
     ],
 )
 def test_pasted_text_is_cleaned(author: RichTextAuthor, pasted: dict[str, str], stored: str) -> None:

@@ -52,6 +52,18 @@ def test_typed_numbers_count_before_a_new_step_renumbers_the_others(artist: Arti
     leave(artist)
 
 
+def test_a_letter_that_is_typed_before_the_rows_are_shown_again_stays_first(artist: Artist) -> None:
+    three_steps(artist)
+    artist.page.evaluate("() => { window.timers = []; window.setTimeout = (work) => window.timers.push(work); }")
+    type_numbers(artist, "1, 3")
+    artist.keys.press("Enter")
+    artist.keys.type("A")
+    artist.page.evaluate("window.timers.forEach((work) => work())")
+    artist.keys.type("sk customer")
+    assert names(artist) == ["Order received", "Check order", "Ask customer", "Pack"]
+    leave(artist)
+
+
 def test_typed_numbers_are_saved(artist: Artist) -> None:
     three_steps(artist)
     type_numbers(artist, "9")

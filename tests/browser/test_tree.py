@@ -15,20 +15,23 @@ TREE = f"{DEMO}/admin/elements/tree/"
 
 
 class Gardener:
-    """A person at a tree in which a new branch has three children: Ash, Beech and Cedar."""
+    """A person at a tree in which a new branch has three children: Ash, Beech and Cedar.
+
+    The branch has a category of its own, the first of its siblings: other tests add hundreds of processes to others.
+    """
 
     def __init__(self, visitor: Visitor, token: str) -> None:
         self.visitor, self.page, self.token = visitor, visitor.page, token
         found = call(visitor, token, "GET", f"{PROCESSES}?$filter=type -eq 'subCategory'&$page=1&$pageSize=1")
-        category = found["elements"][0]
-        self.top = self.make("mainProcess", category["id"], "Wood")[0]
+        above = [each["id"] for each in reversed(found["elements"][0]["rootPath"])]
+        category = self.make("subCategory", above[-1], "Forest", position=0)[0]
+        self.top = self.make("mainProcess", category, "Wood")[0]
         self.children = self.make("subProcess", self.top, "Ash", "Beech", "Cedar")
-        above = [each["id"] for each in reversed(category.get("rootPath", []))]
-        self.address = f"{TREE}?facet=processes&open={','.join([*above, category['id'], self.top])}"
+        self.address = f"{TREE}?facet=processes&open={','.join([*above, category, self.top])}"
 
-    def make(self, type: str, parent: str, *names: str) -> list[str]:
+    def make(self, type: str, parent: str, *names: str, **more: int) -> list[str]:
         made = [
-            {"type": type, "attributes": {"name": {"1031": name, "1033": name}}, "rootPath": [{"id": parent}]}
+            {"type": type, "attributes": {"name": {"1031": name, "1033": name}}, "rootPath": [{"id": parent}], **more}
             for name in names
         ]
         found = call(self.visitor, self.token, "POST", PROCESSES, {"elements": made})["elements"]
@@ -60,7 +63,7 @@ def test_elements_move_by_keyboard(visit: NewVisitor, token: str) -> None:
     check_focus(gardener.name(1))
     assert gardener.order() == ["Beech", "Ash", "Cedar"]
     keys.press("Alt+ArrowUp")
-    gardener.says("The element cannot move there.")
+    gardener.says("The element cannot be moved there.")
     keys.press("Control+z")
     gardener.says("Beech was moved.")
     assert gardener.order() == ["Ash", "Beech", "Cedar"]
@@ -92,7 +95,7 @@ def test_a_refused_move_keeps_the_place(visit: NewVisitor, token: str) -> None:
     )
     gardener.name(1).focus()
     keys.press("Alt+ArrowUp")
-    gardener.says("Beech was moved by somebody else meanwhile.")
+    gardener.says("Somebody else has moved Beech in the meantime.")
     expect(gardener.page.locator(".el-tree-problems")).to_be_visible()
     expect(gardener.name(0)).to_be_visible()
     gardener.name(2).focus()

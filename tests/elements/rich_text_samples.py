@@ -48,6 +48,13 @@ DOCS = """<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal
 style="line-height:1.38"><span style="font-size:11pt;font-weight:700">Bold</span><span style="font-weight:400"> plain
 </span></p><ol><li dir="ltr"><p role="presentation"><span>first</span></p></li></ol></b>"""
 DOCS_STORED = "<p><strong>Bold</strong> plain</p>\n<ol>\n<li>first</li>\n</ol>"
+# A web page: texts in elements that the editor does not know, and a table for the layout.
+PAGE = """<section><article>One</article><article>Two <b>three</b></article></section><dl><dt>Term</dt><dd>Meaning</dd></dl>
+<table><tr><td><table><tr><td>A</td><td>B</td></tr></table></td></tr></table><section><p>End</p></section>"""
+PAGE_STORED = (
+    "<p>One</p>\n<p>Two <strong>three</strong></p>\n<p>Term</p>\n<p>Meaning</p>\n"
+    "<table><tbody><tr><td><div>A</div><div>B</div></td></tr></tbody></table>\n<p>End</p>"
+)
 # Attacks on earlier versions of the editor: attachments with their own content.
 ATTACKS = (
     """<div data-trix-attachment='{"contentType":"text/html","content":"<img src=x onerror=window.hit=1>"}'></div>a""",

@@ -23,7 +23,7 @@ from tests.api_client import ApiClient
 from tests.elements.limited_desk import SYSTEMS, TREE, LimitedDesk, process, system
 from tests.elements.office import Office
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 REPORTING = TREE.split("/views")[0] + "/reporting"
 LISTS = (
     f"{TREE}",

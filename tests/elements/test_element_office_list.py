@@ -279,7 +279,13 @@ def test_untranslated_elements_have_a_text_without_this_culture(office: Office, 
             ]
             for each in newest
         }
+        # A blank text in the only culture is not translated into others (D484).
+        [sample] = newest.filter(element_id=ID["invoice"])
+        sample.attributes |= {"scope": {"1033": " "}, "name": {"1031": "Rechnung", "1033": "Invoice"}}
+        sample.save()
+    texts[ID["invoice"]] = [values for name, values in sample.attributes.items() if name == "description"]
     missing = {id for id, values in texts.items() if any(each and not each.get("1031") for each in values)}
+    assert missing < texts.keys()
     found = office.get(f"{LIST}?untranslated=1031&diagrams=with").content.decode()
     shown = set(re.findall(r'name="_selected_action" value="([^"]+)"', found)) or set(
         re.findall(r"/elements/element/([0-9a-f-]{36})/change", found)

@@ -96,6 +96,14 @@ def test_moves_in_and_out(handbook: Storage, office: Office) -> None:
     assert place(handbook, "invoice") == ("sales", ["ship", "invoice", "order"])
 
 
+def test_undo_returns_an_element_to_its_place_among_its_former_siblings(handbook: Storage, office: Office) -> None:
+    location = move(office, moves(office, "invoice")["in"])
+    page = office.get(location.partition("#")[0]).content.decode()
+    [undo] = re.findall(r'name="move" value="([^"]*)" data-undo', page)
+    move(office, undo)
+    assert place(handbook, "invoice") == ("sales", ["ship", "invoice", "order"])
+
+
 def test_the_history_shows_the_position_from_one_on(office: Office) -> None:
     move(office, moves(office, "invoice")["up"])
     assert re.search(r"Position .*2.*1", office.element(ID["invoice"], tab="record"))
@@ -104,13 +112,13 @@ def test_the_history_shows_the_position_from_one_on(office: Office) -> None:
 @pytest.mark.parametrize(
     ("value", "status", "text"),
     [
-        (f"{ID['invoice']}/{ID['house']}/before/{ID['ship']}", 412, "was moved by somebody else meanwhile"),
+        (f"{ID['invoice']}/{ID['house']}/before/{ID['ship']}", 412, "Somebody else has moved"),
         (f"{ID['ship']}/{ID['sales']}/after/{ID['invoice']}", 409, "The place in the tree cannot be changed"),
         (f"{ID['invoice']}/{ID['sales']}/into/{ID['house']}", 422, "cannot be placed below elements of type"),
         (f"{ID['invoice']}/{ID['sales']}/into/{ID['invoice']}", 422, "is the element itself or below it"),
         (f"{ID['invoice']}/{ID['sales']}/before/{ID['house']}", 422, "at the top of the tree are sorted by name"),
         (f"{ID['invoice']}/{ID['sales']}/undo/", 409, "was not a move"),
-        (f"{ID['invoice']}/{ID['sales']}/before/{ID['invoice']}", 422, "is not another child"),
+        (f"{ID['invoice']}/{ID['sales']}/before/{ID['invoice']}", 422, "is not a sibling"),
         ("nonsense", 422, "This is not a move"),
     ],
 )
@@ -129,6 +137,8 @@ def test_only_people_who_can_move_get_the_buttons(handbook: Storage, office: Off
     assert moves(office, "ship") == {}
     analyzer = Office(handbook, Role.ANALYZER)
     assert "data-step" not in analyzer.get(SALES).content.decode()
+    assert "Your roles do not allow you to move elements." in analyzer.page(SALES)
+    assert "Drag an element to move it" in office.page(SALES)
     value = f"{ID['invoice']}/{ID['sales']}/before/{ID['ship']}"
     assert analyzer.post("elements/tree/move/", {"move": value}).status_code == 403
     assert office.get("elements/tree/move/").status_code == 405

@@ -291,6 +291,8 @@ def test_lost_roles_apply_to_a_client_that_waits(
     other = token_for(busy, Role.ANALYZER)
     feed.read()
     before = feed.cursor
+    # The new token was announced. A client that this wakes may look while its roles change.
+    time.sleep(4 * waking.PAUSE)
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(in_thread(lambda: waiting(other, before)))
         until_it_waits()

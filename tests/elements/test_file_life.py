@@ -9,16 +9,18 @@ import time
 import zipfile
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from elements.models import VersionFile
+from elements.transfer.importing import import_elements
 from repository_site.core.problems import Invalid
 from storage.backup.restoring import check_backup, restore_storage
 from storage.backup.writing import back_up_storage
-from storage.files.cleaning import remove_unused_files
+from storage.files.cleaning import discard_content, remove_unused_files
 from storage.files.contents import INCOMING
 from storage.models import Storage, StoredFile
 from storage.options import Role
@@ -28,7 +30,7 @@ from storage.quotas import read_use
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.file_desk import PNG, FileDesk, contents, keep_files_in
-from tests.elements.handbook import TEMPLATE
+from tests.elements.handbook import ID, TEMPLATE
 from tests.elements.transfer_files import run
 from tests.factories import StorageFactory, token_for
 
@@ -43,7 +45,8 @@ def desk(handbook: Storage, api: ApiClient, settings: Settings, tmp_path: Path) 
 
 def age(storage: Storage, *names: str, by: timedelta = LATER) -> None:
     with tenant_scope(storage):
-        StoredFile.objects.filter(name__in=names).update(uploaded_on=timezone.now() - by)
+        before = timezone.now() - by
+        StoredFile.objects.filter(name__in=names).update(uploaded_on=before, unused_since=before)
 
 
 def names_in(storage: Storage) -> list[str]:
@@ -63,8 +66,13 @@ def test_unused_files_are_removed_after_a_week(desk: FileDesk, architect: str, e
     assert names_in(desk.handbook) == ["used.png", "young.txt"]
     assert len(contents(desk.folder)) == 2
     assert desk.get(architect, used).content == PNG
-    # Removed from the attribute, it is removed with its content.
+    # Removed from the attribute, it stays for another week.
     desk.attach(architect)
+    assert remove_unused_files(desk.handbook) == 0
+    assert desk.get(architect, used).content == PNG
+    age(desk.handbook, "used.png", by=LATER - timedelta(hours=1))
+    assert remove_unused_files(desk.handbook) == 0
+    age(desk.handbook, "used.png")
     assert remove_unused_files(desk.handbook) == 1
     assert (names_in(desk.handbook), len(contents(desk.folder))) == (["young.txt"], 1)
 
@@ -111,6 +119,14 @@ def test_removed_storage_has_no_contents(
     assert not folder.exists()
 
 
+def test_storage_that_is_removed_during_an_upload(desk: FileDesk, architect: str) -> None:
+    """Its folder was removed before the content came, and no job looks into it again."""
+    digest = desk.upload(architect)["sha256"]
+    remove_storage(Storage.objects.get(pk=desk.handbook.pk))
+    discard_content(desk.handbook, digest)
+    assert contents(desk.folder) == []
+
+
 def test_contents_count_once_in_the_size_of_a_storage(desk: FileDesk, architect: str, editor: str) -> None:
     before = measure_storage(desk.handbook).bytes
     desk.upload(architect, bytes(100_000), "a")
@@ -128,6 +144,10 @@ def test_quota(desk: FileDesk, architect: str) -> None:
     assert refused.status_code == 422
     assert refused.json()["message"] == "The quota of the storage is used up; nothing was changed."
     assert names_in(desk.handbook) == ["a", "same content"]
+    # The refused content does not stay on the disk; one that a file has does, whatever fails.
+    assert len(contents(desk.folder)) == 1
+    discard_content(desk.handbook, desk.upload(architect, bytes(600), "a")["sha256"])
+    assert len(contents(desk.folder)) == 1
     desk.handbook.refresh_from_db()
     age(desk.handbook, "a", "same content")
     remove_unused_files(desk.handbook)
@@ -161,6 +181,23 @@ def test_damaged_contents_are_not_restored(desk: FileDesk, architect: str, tmp_p
         with pytest.raises(Invalid, match="is damaged: its size or its digest differs"):
             restore_storage(forged, ("acme", "copy"))
         assert contents(desk.folder) == before
+
+
+def test_failed_restore_keeps_contents_that_were_there(desk: FileDesk, architect: str, tmp_path: Path) -> None:
+    """The database was lost, the folder was not, and the backup is damaged."""
+    damaged = sorted(desk.upload(architect, text, "a.txt")["sha256"] for text in (b"one", b"two", b"three"))[-1]
+    path, forged = tmp_path / "handbook.backup", tmp_path / "forged.backup"
+    back_up_storage(desk.handbook, path)
+    before = contents(desk.folder)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(forged, "w") as new:
+        for entry in old.namelist():
+            new.writestr(entry, b"x" if entry == f"files/{damaged}" else old.read(entry))
+    # The first one is new in the folder, the second one was there.
+    (desk.folder / before[0]).unlink()
+    remove_storage(Storage.objects.get(pk=desk.handbook.pk))
+    with pytest.raises(Invalid, match="is damaged"):
+        restore_storage(forged)
+    assert contents(desk.folder) == before[1:]
 
 
 def test_forged_digest_leads_nowhere(desk: FileDesk, architect: str, tmp_path: Path) -> None:
@@ -198,7 +235,7 @@ def test_transfer_with_files(desk: FileDesk, architect: str, copy: Storage, tmp_
     desk.attach(architect, {"id": id})
     lines, archive, again = tmp_path / "lines.ndjson", tmp_path / "files.zip", tmp_path / "again.ndjson"
     _, said = run("export_storage", "acme", "handbook", str(lines))
-    assert "They have 1 files, which are not exported. Write them with --files ZIP." in said
+    assert "Their 1 files are not exported. To export them, use --files ZIP." in said
     _, said = run("export_storage", "acme", "handbook", str(lines), "--files", str(archive))
     assert f"1 files exported to {archive}." in said
     with pytest.raises(Exception, match="1 problem"):
@@ -214,6 +251,32 @@ def test_transfer_with_files(desk: FileDesk, architect: str, copy: Storage, tmp_
 
 
 @pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ({"id": "x"}, "a file of this storage needs its id"),
+        ({"protocol": "repository"}, "a file of this storage needs its id"),
+        ({"protocol": "repository", "address": "x"}, "a file of this storage needs its id"),
+        ({"id": ID["order"]}, "needs mimeType and size, as export_storage writes them"),
+        ({"id": ID["order"], "size": 1, "mimeType": ""}, "there is no file"),
+    ],
+)
+def test_bad_files_in_lines(
+    desk: FileDesk, architect: str, copy: Storage, tmp_path: Path, item: dict[str, Any], text: str
+) -> None:
+    desk.attach(architect, {"id": desk.upload(architect)["id"]})
+    lines = tmp_path / "lines.ndjson"
+    run("export_storage", "acme", "handbook", str(lines))
+    documents = [json.loads(each) for each in lines.read_text(encoding="utf-8").splitlines()]
+    for document in documents:
+        images = document["attributes"].get("images", {}).get("127", [])
+        images[:] = [item if each.get("protocol") == "repository" else each for each in images]
+    lines.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    with pytest.raises(Invalid) as found:
+        import_elements(copy, str(lines))
+    assert any(text in each for each in found.value.details), found.value.details
+
+
+@pytest.mark.parametrize(
     ("index", "text"),
     [
         (b"{}", "expected an object with id, name, mimeType, size, sha256"),
@@ -223,6 +286,12 @@ def test_transfer_with_files(desk: FileDesk, architect: str, copy: Storage, tmp_
             % (b"0" * 64),
             "the archive does not have the content",
         ),
+        (
+            b'{"id":"00000000-0000-4000-8000-000000000001","name":"a","mimeType":"","size":-1,"sha256":"%s"}'
+            % (b"0" * 64),
+            "size must be a number of bytes",
+        ),
+        (b"\n{", "files.zip, files.ndjson, line 2: The line is not JSON"),
     ],
 )
 def test_bad_archives(desk: FileDesk, copy: Storage, tmp_path: Path, index: bytes, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import resource
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -86,6 +87,9 @@ def test_same_content_is_stored_once_and_has_a_row_for_each_name_and_caller(
         (b"%PDF-1.7", "a.PDF", "application/pdf", "application/pdf"),
         (b"PK\x03\x04rest", "a.docx", "", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
         (b"PK\x03\x04rest", "a.jpg", "", OCTETS),
+        (b"PK\x03\x04rest", "a.zip", "application/x-zip-compressed", "application/zip"),
+        (b"a;b", "a.csv", "application/vnd.ms-excel", "text/csv"),
+        (b"a;b", "a.xls", "application/vnd.ms-excel", OCTETS),
         (b"MZ\x90\x00", "a.exe", "application/x-msdownload", OCTETS),
         (b"", "a.txt", "", "text/plain"),
     ],
@@ -166,6 +170,15 @@ def test_large_files_are_streamed(desk: FileDesk, architect: str) -> None:
     assert (part.status_code, part.content) == (206, content[100:400001])
 
 
+@pytest.mark.parametrize("size", [2_000, 600_000])
+def test_files_are_not_compressed(desk: FileDesk, architect: str, size: int) -> None:
+    content = b'["' + b"x" * size + b'"]'
+    id = desk.upload(architect, content, "a.json")["id"]
+    response = desk.get(architect, id, **{"Accept-Encoding": "gzip"})
+    assert (response["Content-Type"], response.content) == ("application/json", content)
+    assert (response["Content-Length"], "Content-Encoding" in response) == (str(len(content)), False)
+
+
 def test_attached_file_is_read_with_name_size_and_address(desk: FileDesk, architect: str) -> None:
     file = desk.upload(architect)
     (changed,) = desk.attach(architect, {"id": file["id"]}).json()["elements"]
@@ -214,8 +227,8 @@ def test_links_and_files_side_by_side(desk: FileDesk, architect: str) -> None:
         ({"id": "x"}, "a file of this storage needs its id, which the upload of the file returns"),
         ({"id": 3}, "a file of this storage needs its id, which the upload of the file returns"),
         ({"protocol": "repository"}, "a file of this storage needs its id, which the upload of the file returns"),
-        ({"id": ID["order"], "size": "3"}, "must contain files with an address; all fields but size must be text"),
-        ({"id": ID["order"], "title": 3}, "must contain files with an address; all fields but size must be text"),
+        ({"id": ID["order"], "size": "3"}, "must contain files with an address; all fields except size must be text"),
+        ({"id": ID["order"], "title": 3}, "must contain files with an address; all fields except size must be text"),
         ({"id": ID["order"]}, f"there is no file {ID['order']} in this storage; upload it first"),
     ],
 )
@@ -364,13 +377,27 @@ def test_full_disk(desk: FileDesk, architect: str, monkeypatch: pytest.MonkeyPat
     def fail(*given: Any, **more: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for place in ("os.fsync", "tempfile.mkstemp"):
+    for place in ("os.fsync", "tempfile.NamedTemporaryFile"):
         with monkeypatch.context() as patch:
             patch.setattr(f"storage.files.contents.{place}", fail)
             response = desk.post(architect, PNG, "a.png")
         assert (response.status_code, response["Retry-After"]) == (503, "30")
         assert response.json()["message"] == stored_contents.NO_ROOM
         assert contents(desk.folder) == []
+
+
+@pytest.mark.parametrize("form", [False, True])
+def test_disk_that_becomes_full(desk: FileDesk, architect: str, form: bool) -> None:
+    """The limit of the process stands for the disk: the second piece is written in part, and nothing after it."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    try:
+        send = desk.post_form if form else desk.post
+        response = send(architect, bytes(400_000), "a.bin")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (response.status_code, response.json()["message"]) == (503, stored_contents.NO_ROOM)
+    assert contents(desk.folder) == []
 
 
 def test_missing_content_is_reported(desk: FileDesk, architect: str) -> None:

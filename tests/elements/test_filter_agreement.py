@@ -41,7 +41,7 @@ LITERALS: dict[ValueKind, st.SearchStrategy[str]] = {
     ValueKind.FILES: st.sampled_from(["'x'"]),
     ValueKind.ID: st.sampled_from([*IDS, "null"]),
 }  # fmt: skip
-# All cultures, one, and one with others that stand in for it (D482).
+# All cultures, one, and one with fallbacks (D482).
 CULTURES = [(), (), (1031,), (1033,), (1031, 1033), (1033, 1031)]
 CASES: list[Callable[[str], str]] = [str, str.upper, str.lower, str.swapcase]
 ORDERS = [each for each in Operator if each is not Operator.IN]

@@ -107,7 +107,7 @@ def crawl(client: Client, *starts: str) -> dict[str, list[str]]:
 
 @cache
 def names_of_machine_words(text: str) -> list[str]:
-    """Pages share most of their texts. Addresses, such as that of a printed copy, are no words."""
+    """Pages share most of their texts. Addresses, such as that of a printed copy, do not count."""
     words = re.sub(r"https?://\S+", "", text)
     return [name for name, pattern in MACHINE_WORDS.items() if re.search(pattern, words)]
 

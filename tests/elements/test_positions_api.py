@@ -109,7 +109,7 @@ def test_wrong_positions_are_refused(desk: UpdateDesk) -> None:
         desk.refuse(400, [{"id": invoice, "position": position}], at("position", form, "invoice"))
     desk.refuse(400, [{"id": invoice, "position": {"before": "x"}}],
                 at("position: before", "'x' is not a GUID", "invoice"))  # fmt: skip
-    strange = "{} is not another child of the parent; name a sibling, or a number"
+    strange = "{} is not a sibling; name another child of the same parent, or a number"
     for sibling in (UNKNOWN, invoice, ID["house"]):
         desk.refuse(422, [{"id": invoice, "position": {"after": sibling}}],
                     at("position", strange.format(sibling), "invoice"))  # fmt: skip
@@ -130,6 +130,7 @@ def test_a_reference_has_no_position(desk: UpdateDesk) -> None:
     assert (response.status_code, "an element has no field 'position'" in response.json()["message"]) == (400, True)
 
 
+@pytest.mark.long
 def test_one_of_many_siblings_moves_with_one_row(desk: UpdateDesk) -> None:
     parent = desk.update(new("Large"))[0]["id"]
     for start in range(0, 1000, 500):

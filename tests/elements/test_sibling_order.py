@@ -91,7 +91,7 @@ def test_a_removed_sibling_is_not_counted() -> None:
 
 @pytest.mark.parametrize("position", [PositionInput(before="q"), PositionInput(after="x")])
 def test_only_another_sibling_can_be_named(position: PositionInput) -> None:
-    with pytest.raises(Refusal, match=r"is not another child of the parent; name a sibling, or a number"):
+    with pytest.raises(Refusal, match=r"is not a sibling; name another child of the same parent, or a number"):
         ChildOrder(DENSE, 6).place(moved("x", position))
 
 
@@ -113,6 +113,7 @@ def test_ranks_of_many_stay_short(number: int) -> None:
     assert max(map(len, found)) <= 6
 
 
+@pytest.mark.long
 def test_moves_to_the_same_place_number_all_again_only_after_hundreds_of_moves() -> None:
     stored, written = list(DENSE), 0
     for number in range(2000):

@@ -21,7 +21,7 @@ from tests.api_client import ApiClient
 from tests.elements.transfer_files import guid, line, write
 from tests.factories import StorageFactory, token_for
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 TAG = guid(1)
 
 

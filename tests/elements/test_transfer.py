@@ -48,6 +48,7 @@ def second(house: Storage) -> Storage:
     return StorageFactory.create(key="second", template="standard")
 
 
+@pytest.mark.long
 def test_an_export_of_the_demo_equals_the_imported_file(house: Storage, second: Storage, tmp_path: Path) -> None:
     """Import, export, import into a second storage of the installation and export as gzip give the same bytes."""
     _, err = run("import_storage", "acme", "house", str(DEMO))

@@ -29,7 +29,7 @@ from tests.facets.office_forms import ConfigurationOffice, address, changed
 from tests.factories import token_for
 from tests.storage.office import ticket
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 FACETS = "/acme/handbook/_api/rest/facets"
 PROCESSES, SYSTEMS = (f"{FACETS}/{name}/views/detail/elements" for name in ("processes", "it"))
 HERE = ("acme", "handbook")

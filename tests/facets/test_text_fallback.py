@@ -63,6 +63,7 @@ def paths(api: ApiClient) -> Iterator[str]:
             yield f"/{facet['name']}/views/{view['name']}/config"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("storage", "others"), [("maison", ["1033"]), ("seule", [])])
 def test_names_are_english_where_the_template_has_no_french(api: ApiClient, storage: str, others: list[str]) -> None:
     for path in ("?api-version=4.0", *paths(api)):

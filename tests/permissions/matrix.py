@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from repository_site.core.environment import PROJECT_DIR
@@ -76,13 +76,16 @@ def read() -> Matrix:
     return found
 
 
-def write(matrix: Matrix) -> None:
-    """Write one line for each row, for readable differences."""
-    operations = []
-    for operation, rows in matrix.items():
-        lines = ",\n".join(f"    {json.dumps(subject)}: {json.dumps(row)}" for subject, row in rows.items())
-        operations.append(f"  {json.dumps(operation)}: {{\n{lines}\n  }}")
-    DATA.write_text("{\n" + ",\n".join(operations) + "\n}\n", encoding="utf-8")
+def add(found: Matrix, operations: Iterable[str]) -> None:
+    """Write rows into the matrix of these operations: one line for each row, for readable differences."""
+    known, places = read(), {subject: place for place, subject in enumerate(SUBJECTS)}
+    parts = []
+    for operation in operations:
+        rows = {**known.get(operation, {}), **found.get(operation, {})}
+        order = sorted(rows, key=lambda subject: places.get(subject, -1))
+        lines = ",\n".join(f"    {json.dumps(subject)}: {json.dumps(rows[subject])}" for subject in order)
+        parts.append(f"  {json.dumps(operation)}: {{\n{lines}\n  }}")
+    DATA.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
 def page(matrix: Matrix) -> str:

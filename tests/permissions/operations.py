@@ -158,6 +158,8 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getBulkReport": Request("GET", f"rest/facets/processes/views/detail/bulk/{ID['house']}"),
     "handOver": Request("POST", "rest/handover", lambda _: {"from": ID["ben"], "to": ID["dora"]}),
     "getHandOverReport": Request("GET", f"rest/handover/{ID['house']}"),
+    "stopBulkChange": Request("POST", f"rest/facets/processes/views/detail/bulk/{ID['house']}/stop"),
+    "stopHandOver": Request("POST", f"rest/handover/{ID['house']}/stop"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
     "searchElements": Request("GET", "rest/search?q=process"),
     "suggestElements": Request("GET", "rest/search/suggestions?q=process"),

@@ -31,6 +31,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 EXPRESSION = re.compile(r"\$(request\.path\.(?P<name>\w+)|response\.body#(?P<pointer>/.*))")
 
 
+@pytest.mark.long
 @pytest.mark.one_node("the examples are of one server")
 @pytest.mark.django_db
 def test_the_examples_match_a_run(filled_storage: StorageMaker, api: ApiClient) -> None:

@@ -58,7 +58,7 @@ class TestCommand:
         for each in Storage.objects.all():
             StorageSize.objects.create(storage=each, measured_on=timezone.now(), elements=1234)
         out, err = run("--strict")
-        well = 23 + engine().is_distributed
+        well = 24 + engine().is_distributed
         assert [line[:8].strip() for line in out.splitlines()] == ["ok"] * well
         assert err == f"0 errors, 0 warnings, {well} ok.\n"
         assert "handbook" not in out
@@ -106,6 +106,7 @@ def test_a_database_that_is_away_keeps_no_other_check_from_being_made() -> None:
         "settings",
         "secret key",
         "data folder",
+        "files",
         "mail",
         "database",
     ]
@@ -211,6 +212,12 @@ class TestSettings:
         ((level, text),) = levels("data folder")
         assert (level, f"are free on the disk of {tmp_path}/not/yet" in text) == (Level.OK, True)
         assert list(tmp_path.iterdir()) == []
+
+    def test_folder_of_files(self, settings: ChangedSettings, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        for folder, level in (("not yet", Level.OK), ("file", Level.ERROR)):
+            settings.FILES_DIR = tmp_path / folder
+            assert [each for each, _ in levels("files")] == [level]
 
     @pytest.mark.parametrize(("free", "level"), [(0.5, Level.OK), (0.019, Level.WARNING), (0.004, Level.ERROR)])
     def test_disks(self, free: float, level: Level) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections.abc import Iterator
 from typing import Any, cast
@@ -117,6 +118,34 @@ class TestWarmPool:
             first.execute("DROP SCHEMA false_standby CASCADE")
         assert [each.closed for each in (first, second, third)] == [False, True, False]
         assert pool.get_stats()["pool_available"] == 3
+
+    @pytest.mark.django_db
+    def test_connections_that_the_database_has_ended_are_replaced_without_a_failure(self, pool: WarmPool) -> None:
+        first, second, third = (pool.getconn() for _ in range(3))
+        for each in (first, second):
+            third.execute("SELECT pg_terminate_backend(%s, 10000)", [each.info.backend_pid])
+        for each in (first, second, third):
+            pool.putconn(each)
+        # Ended while it is idle, and last in the pool, so it would be the next one.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [third.info.backend_pid])
+        given = [pool.getconn(60) for _ in range(3)]
+        assert not {first, second, third} & {*given}
+        assert [each.execute("SELECT 1").fetchone() for each in given] == [(1,)] * 3
+        for each in given:
+            pool.putconn(each)
+
+    @pytest.mark.django_db
+    def test_an_idle_connection_with_a_notice_is_used(self, pool: WarmPool) -> None:
+        first = pool.getconn()
+        first.execute("LISTEN here")
+        pool.putconn(first)
+        other = pool._pool[0]
+        other.execute("NOTIFY here")
+        assert select.select([first], [], [], 60)[0]
+        assert pool.getconn() is first
+        first.execute("UNLISTEN here")
+        pool.putconn(first)
 
 
 class Embedded:

@@ -24,7 +24,7 @@ from storage.tenancy.migration_operations import (
 from storage.tenancy.scope import tenant_scope
 from tests.shelves.models import Book, Shelf
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long, pytest.mark.on_cluster]
 DROP_KEY = f"ALTER TABLE shelves_book DROP CONSTRAINT {constraint_name('shelves_book', 'shelf_id')}"
 
 

@@ -20,7 +20,7 @@ from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, storage_context
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 WEEK = timedelta(days=7)
 
 

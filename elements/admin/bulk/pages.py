@@ -10,49 +10,42 @@ from copy import copy
 from typing import Any
 from uuid import UUID
 
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from elements.admin.bulk.choosing import choice_groups, find_choice, read_choice, shown_fields
+from elements.admin.bulk.texts import STATES, operation_texts, reason_texts
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of
-from elements.admin.linking import linked_texts
-from elements.bulk.operations import read_operations
-from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, whole_view
+from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, stop_run, whole_view
 from elements.models import BulkRefusal, BulkRun, Element
 from elements.presentation.page_requests import writer_of
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
-from repository_site.core.problems import Invalid, NotFound
+from repository_site.core.problems import Invalid, NotFound, Unreadable
 from repository_site.core.wording import GUID
 from storage.access.staff import staff_names
 from storage.back_office import storage_office
 from storage.options import Role
 from storage.pages import caller_of, storage_of
 
-ELEMENT, SCOPE, LIST, WHAT, PREVIEW = "element", "scope", "list", "what", "preview"
+ELEMENT, SCOPE, LIST, WHAT, PREVIEW, STOP = "element", "scope", "list", "what", "preview", "stop"
 SELECTED, ALL = "selected", "all"
 PAGE_SIZE, MOST_LISTED = 100, 100
-STATES = {
-    BulkRun.State.WAITING: gettext_lazy("waiting"),
-    BulkRun.State.RUNNING: gettext_lazy("running"),
-    BulkRun.State.DONE: gettext_lazy("done"),
-    BulkRun.State.STOPPED: gettext_lazy("stopped"),
-}
 
 
 def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> HttpResponseBase:
     """Choose an operation, then its values, then begin the preview. Each page sends the selection along."""
     require_bulk(caller_of(request))
     given = request.POST if request.method == "POST" else request.GET
-    chosen_ids: Sequence[str] = given.getlist(ELEMENT) if selected is None else selected
-    ids = [each for each in chosen_ids if GUID.fullmatch(each)]
+    named: Sequence[str] = given.getlist(ELEMENT) if selected is None else selected
+    ids = list(dict.fromkeys(each.lower() for each in named if GUID.fullmatch(each)))
     query = given.get(LIST) if LIST in given else request.GET.urlencode()
     scope = given.get(SCOPE) or (SELECTED if ids else ALL)
     labels = labels_of(request)
@@ -91,6 +84,8 @@ def matching(request: HttpRequest, query: str) -> list[str]:
         # Unfold stores the request on the instance, which all threads share.
         admin = copy(storage_office.get_model_admin(Element))
         found: Any = admin.get_changelist_instance(request)
+    except IncorrectLookupParameters as problem:
+        raise Unreadable(_("The address of the list contains an unknown filter. Open the list again.")) from problem
     finally:
         request.GET = given
     ids = found.found.ids if found.found else found.queryset.values_list("id", flat=True)[: MOST + 1]
@@ -110,17 +105,20 @@ def begin(
     """Begin a preview or a run, and show its report."""
     writer, labels = writer_of(request), labels_of(request)
     view = whole_view(labels.configuration)
-    wanted = BulkRequest(view, operations, read_operations(list(operations)), elements, dry_run=dry_run)
+    wanted = BulkRequest(view, operations, elements, dry_run=dry_run)
     run, _refusals = request_bulk(storage_of(request), writer, wanted, is_kept=True)
     return redirect("admin:elements_bulk_report", run.id)
 
 
 def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
-    """Show the progress and the result of a run; a finished preview offers to run it."""
+    """Show the progress and the result of a run. An unfinished one can be stopped; a finished preview can be run."""
     labels, caller = labels_of(request), caller_of(request)
     found = find_run(caller, run)
     is_finished = found.finished_on is not None
     can_run = is_finished and found.is_dry_run and found.changed > 0 and found.state == BulkRun.State.DONE
+    if request.method == "POST" and STOP in request.POST:
+        stop_run(caller, found)
+        return redirect("admin:elements_bulk_report", found.id)
     if request.method == "POST":
         if not can_run or found.caller_label != caller.label:
             raise Invalid(_("Only the person who made a preview can run it."))
@@ -135,13 +133,14 @@ def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
     context = {
         **office_context(request, title),
         "run": found,
-        "operations": [operation_text(labels, each) for each in found.operations],
+        "operations": operation_texts(labels, [found])[0],
         "state": STATES[BulkRun.State(found.state)],
         "is_finished": is_finished,
         "can_run": can_run and found.caller_label == caller.label,
         "is_dangerous": any("delete" in each for each in found.operations),
         "rows": [
-            (named.get(str(each.element_id)), str(each.element_id), _reasons(labels, each.reasons)) for each in refusals
+            (named.get(str(each.element_id)), str(each.element_id), reasons)
+            for each, reasons in zip(refusals, reason_texts(labels, refusals), strict=True)
         ],
         "page_number": page,
         "has_next": found.refused > start + PAGE_SIZE,
@@ -164,9 +163,9 @@ def runs_view(request: HttpRequest) -> HttpResponseBase:
     accounts = staff_names({each.caller_label for each in found})
     people = labels.elements(str(each.caller_id) for each in found if each.caller_id)
     rows = []
-    for each in found:
+    for each, texts in zip(found, operation_texts(labels, found), strict=True):
         person = people.get(str(each.caller_id))
-        what = "; ".join(operation_text(labels, operation) for operation in each.operations)
+        what = "; ".join(texts)
         who = person.name if person else accounts.get(each.caller_label, each.caller_label)
         state, when = STATES[BulkRun.State(each.state)], labels.moment(each.created_on)
         rows.append({"run": each, "what": what, "state": state, "who": who, "when": when})
@@ -174,63 +173,10 @@ def runs_view(request: HttpRequest) -> HttpResponseBase:
     return TemplateResponse(request, "back_office/elements/bulk_runs.html", context)
 
 
-def operation_text(labels: OfficeLabels, operation: dict[str, Any]) -> str:
-    """Return an operation in words, such as `Set: Owner = Anna`."""
-    titles = labels.titles
-    # The database does not keep the order of fields.
-    kind = next(each for each in operation if each in KINDS)
-    value = operation[kind]
-    match kind:
-        case "set" | "add" | "remove":
-            return f"{KINDS[kind]}: " + ", ".join(_value_texts(labels, value))
-        case "clear":
-            return f"{KINDS[kind]}: " + ", ".join(titles.get(each, each) for each in value)
-        case "transition":
-            return f"{KINDS[kind]}: {titles.get(value, value)}"
-        case "move":
-            parent = labels.elements([value["parent"]] if value["parent"] else []).get(value["parent"] or "")
-            return f"{KINDS[kind]}: {parent.name if parent else _('top of the tree')}"
-        case "handOver":
-            people = labels.elements([value["from"], value["to"]])
-            names = [people[each].name if each in people else each for each in (value["from"], value["to"])]
-            return f"{KINDS[kind]}: {' → '.join(names)}"
-    return str(KINDS[kind])
-
-
-KINDS: dict[str, Any] = {
-    "set": gettext_lazy("Set"),
-    "clear": gettext_lazy("Clear"),
-    "add": gettext_lazy("Add references"),
-    "remove": gettext_lazy("Remove references"),
-    "transition": gettext_lazy("Transition"),
-    "createVersion": gettext_lazy("New version"),
-    "move": gettext_lazy("Move"),
-    "delete": gettext_lazy("Delete"),
-    "handOver": gettext_lazy("Hand over"),
-}
-
-
-def _reasons(labels: OfficeLabels, texts: Sequence[str]) -> list[SafeString]:
-    """Return reasons with links and titles; many begin with the key of a property."""
-    words = [text.partition(" ") for text in texts]
-    return linked_texts(labels, [f"{labels.titles.get(first, first)} {rest}" for first, _blank, rest in words])
-
-
-def _value_texts(labels: OfficeLabels, value: dict[str, Any]) -> list[str]:
-    found = []
-    for name, values in value.get("attributes", {}).items():
-        found += [f"{labels.titles.get(name, name)} = {each}" for each in values.values()]
-    for name, references in value.get("related", {}).items():
-        ids = [each["id"] for each in references]
-        named = labels.elements(ids)
-        names = ", ".join(named[each].name if each in named else each for each in ids)
-        found.append(f"{labels.titles.get(name, name)} = {names}")
-    return found
-
-
 def begin_action(admin: Any, request: HttpRequest, elements: Any) -> HttpResponseBase:
     """The action of the list: change the elements that are selected there."""
-    return bulk_view(request, [str(each) for each in elements.values_list("id", flat=True)])
+    is_whole = request.POST.get("select_across") == "1"
+    return bulk_view(request, [] if is_whole else [str(each) for each in elements.values_list("id", flat=True)])
 
 
 storage_office.add_page("elements/bulk/", bulk_view, "elements_bulk")

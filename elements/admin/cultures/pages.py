@@ -60,7 +60,7 @@ def _change(request: HttpRequest) -> str:
         return _("The culture was added.")
     if action in ("mandatory", "optional"):
         set_mandatory(storage, lcid, is_mandatory=action == "mandatory")
-        return _("The culture is mandatory now.") if action == "mandatory" else _("The culture is optional now.")
+        return _("The culture is now mandatory.") if action == "mandatory" else _("The culture is now optional.")
     raise Invalid(_("Choose what to change."))
 
 

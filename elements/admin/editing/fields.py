@@ -136,7 +136,7 @@ def _form_of(labels: OfficeLabels, attribute: Attribute) -> str:
         case DataType.HTML:
             return _("Formatted text.")
         case DataType.FILES:
-            return _("Files of this storage, and links to others.")
+            return _("Files of this storage, and links to other files.")
     return ""
 
 

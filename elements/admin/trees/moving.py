@@ -19,7 +19,7 @@ from elements.presentation.trees import TreeStep
 from elements.reading.history import read_changes
 from elements.reading.rows import VersionRow, find_version
 from elements.writing.findings import Findings
-from elements.writing.inputs import ElementInput, PositionInput, ReferenceInput
+from elements.writing.inputs import LAST, ElementInput, PositionInput, ReferenceInput
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
 from repository_site.core.problems import Conflict, Invalid, PreconditionFailed
@@ -45,7 +45,7 @@ class TreeMove:
         element, parent, kind, target = [*text.lower().split("/"), *[""] * 4][:4]
         is_known = kind in (BEFORE, AFTER, INTO) and GUID.fullmatch(target)
         if not GUID.fullmatch(element) or not (is_known or kind == UNDO):
-            raise Invalid(_("This is not a move. Load the page again."))
+            raise Invalid(_("This is not a move. Reload the page."))
         return cls(element, parent, kind, target)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
         row = rows[0]
         if row is None or (row.parent or "") != move.parent:
             raise PreconditionFailed(
-                _("%(name)s was moved by somebody else meanwhile. The tree shows its present place; try again.")
+                _("Somebody else has moved %(name)s in the meantime. The tree shows its current place; try again.")
                 % {"name": page.name}
             )
 
@@ -106,10 +106,11 @@ def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
 
 def _wanted(page: ElementPage, move: TreeMove) -> tuple[str | None, PositionInput | None]:
     if move.kind == INTO:
-        return move.target, None
+        # With a position, the history has the former one, to which the move can be undone.
+        return move.target, PositionInput(LAST)
     target = find_version(page.labels.reader.audience, move.target)
     if target is None:
-        raise Conflict(_("The element beside the new place was deleted meanwhile. Try again."))
+        raise Conflict(_("The element beside the new place was deleted in the meantime. Try again."))
     if target.parent is None:
         raise Invalid(_("Elements at the top of the tree are sorted by name. Move the element into one of them."))
     before, after = (move.target, None) if move.kind == BEFORE else (None, move.target)

@@ -22,6 +22,7 @@ from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, addable_below, find_page, makeable_types
 from elements.admin.searching import find
 from elements.admin.trees.moving import UNDO, TreeMove, apply_move, last_move, readable, steps_of
+from elements.permissions import Permission, granted_to
 from elements.presentation.labels import Named
 from elements.presentation.page_requests import content_writer_of
 from elements.presentation.trees import AddableType, Branch, Tree, TreePlace
@@ -48,7 +49,7 @@ STEPS = {
     "up": gettext_lazy("Move up"),
     "down": gettext_lazy("Move down"),
     "in": gettext_lazy("Move into the element above"),
-    "out": gettext_lazy("Move out, after its parent"),
+    "out": gettext_lazy("Move out of its parent"),
 }
 
 
@@ -84,6 +85,7 @@ def _show(request: HttpRequest, given: Mapping[str, str], problem: Problem | Non
         context |= {"open": ",".join(opened), "text": text, "found": _found(labels, view, text) if text else None}
         more = "" if shows_all else _address(chosen, opened, **{ALL: "1"})
         context |= {"shows_all": shows_all, "more": more, "most": MOST_SIBLINGS}
+        context["can_move"] = Permission.EDIT in granted_to(caller_of(request))
         context |= _about(request, given)
     unfiled = urlencode({"facet": chosen, PlaceFilter.parameter_name: PlaceFilter.UNFILED})
     context["unfiled"] = f"{reverse('admin:elements_element_changelist')}?{unfiled}"

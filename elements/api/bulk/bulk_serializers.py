@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from elements.api import query_parameters
+from elements.api.element_serializers import PositionField
 from elements.bulk.operations import MOST_OPERATIONS
 from elements.bulk.runs import SMALL
 from elements.filters.parsing import MAX_LENGTH
@@ -33,7 +34,10 @@ class BulkReferencesSerializer(BodySerializer):
 BulkMoveSerializer = type(
     "BulkMove",
     (BodySerializer,),
-    {"parent": serializers.UUIDField(allow_null=True, help_text="The new parent; null for the top of the tree.")},
+    {
+        "parent": serializers.UUIDField(allow_null=True, help_text="The new parent; null for the top of the tree."),
+        "position": PositionField(required=False, allow_null=True),
+    },
 )
 
 
@@ -49,7 +53,7 @@ BulkHandOverSerializer = type(
 
 
 class BulkOperationSerializer(BodySerializer):
-    """One operation; it has exactly one of these fields, beside the options of a transition."""
+    """One operation. It has exactly one of these fields, apart from the options of a transition."""
 
     set = BulkValuesSerializer(required=False)
     clear = serializers.ListField(
@@ -65,7 +69,7 @@ class BulkOperationSerializer(BodySerializer):
     ignoreWarnings = serializers.BooleanField(required=False, help_text="Apply the transition despite warnings.")
     createVersion = serializers.BooleanField(required=False, help_text="`true` creates a new version.")
     handOver = BulkHandOverSerializer(
-        required=False, help_text="Replaces a user in all contexts and open tasks; for administrators."
+        required=False, help_text="Replaces a user in all contexts and open tasks; requires the role Administrator."
     )
     delete = serializers.BooleanField(required=False, help_text="`true` deletes the element or the draft.")
 
@@ -78,7 +82,7 @@ class BulkSerializer(BodySerializer):
         required=False,
         allow_blank=True,
         max_length=MAX_LENGTH,
-        help_text="Selects from the list of the view, in the filter language; empty for the whole list.",
+        help_text="Selects elements from the list of the view, like `$filter`; empty for the whole list.",
     )
     ids = serializers.ListField(child=serializers.UUIDField(), required=False, help_text="Ids of elements.")
     operations = BulkOperationSerializer(many=True, help_text="The operations, in their order.")
@@ -98,20 +102,20 @@ class BulkRefusalSerializer(BodySerializer):
 
 
 class BulkReportSerializer(BodySerializer):
-    id = serializers.UUIDField(required=False, help_text="Missing for a preview that was answered at once.")
+    id = serializers.UUIDField(required=False, help_text="Missing if a preview was made at once.")
     state = serializers.ChoiceField(choices=BulkRun.State.values)
     dryRun = serializers.BooleanField()
     total = serializers.IntegerField(help_text="Number of selected elements.")
     processed = serializers.IntegerField()
     changed = serializers.IntegerField(help_text="In a preview, the elements that would change.")
-    unchanged = serializers.IntegerField(help_text="Elements that already are as requested.")
+    unchanged = serializers.IntegerField(help_text="Elements that are already as requested.")
     refused = serializers.IntegerField()
     reason = serializers.CharField(required=False, help_text="The reason why the run was stopped.")
     createdOn = serializers.CharField()
     finishedOn = serializers.CharField(required=False)
     filter = serializers.CharField(required=False)
     operations = serializers.ListField(child=serializers.JSONField())
-    refusals = BulkRefusalSerializer(many=True, help_text="The refused elements of the page, with the reasons.")
+    refusals = BulkRefusalSerializer(many=True, help_text="The refused elements of this page, with their reasons.")
 
 
 BulkReportsSerializer = envelope("BulkReports", BulkReportSerializer)

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from elements.api.bulk import bulk_serializers as bodies
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.bulk.operations import read_operations
-from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk
+from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, stop_run
 from elements.models import BulkRefusal, BulkRun
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.filtering import compile_filter, view_vocabulary
@@ -26,6 +26,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, listed, printable
+from storage.api.viewset import has_no_body
 
 TAG = "bulk"
 FIRST = ApiVersions.up_to("1.0")
@@ -44,10 +45,10 @@ class BulkViewSet(ElementWritingViewSet):
         responses=bodies.STARTED,
     )
     def create(self, request: Request, **names: str) -> HttpResponse:
-        """Apply operations to elements of a view, which `ids` name or `filter` selects from its list.
+        """Apply operations to elements of a view: to those that `ids` names, or that `filter` selects from its list.
 
-        Each element is changed as a whole or refused with reasons, as by the operations on single elements. Up to 100
-        elements are changed at once, in one transaction. More are changed by a background job: the response is 202,
+        Each element is changed as a whole or refused with reasons, by the same rules as for single elements. Up to 100
+        elements are changed at once, in one transaction. For more, a background job changes them: the response is 202,
         and `Location` has the address of the report. `dryRun` makes all checks and reports what would happen.
 
         A caller can have one unfinished job.
@@ -56,11 +57,11 @@ class BulkViewSet(ElementWritingViewSet):
         self.query(request).finish()
         document = _document(request.data)
         # The form first: a caller who waits for locks should not learn of a typing error afterwards.
-        stages = read_operations(document.get(bodies.OPERATIONS))
+        read_operations(document.get(bodies.OPERATIONS))
         writer = self.settled_writer(request)
         view = self.view_of(names)
         elements = self._elements(view, document)
-        wanted = BulkRequest(view, document[bodies.OPERATIONS], stages, elements, document.get(bodies.FILTER, ""))
+        wanted = BulkRequest(view, document[bodies.OPERATIONS], elements, document.get(bodies.FILTER, ""))
         return self.answer_run(request, writer, replace(wanted, dry_run=document.get(bodies.DRY_RUN, False)))
 
     def answer_run(self, request: Request, writer: Writer, wanted: BulkRequest) -> HttpResponse:
@@ -80,19 +81,41 @@ class BulkViewSet(ElementWritingViewSet):
         responses=bodies.BulkReportsSerializer,
     )
     def retrieve(self, request: Request, **names: str) -> HttpResponse:
-        """Return the state, the progress and the numbers of a bulk change, and its refusals in pages.
+        """Return the state, the progress and the numbers of a bulk change, and a page of its refusals.
 
-        Callers see their own reports, administrators see all. A report is kept for 30 days.
+        Callers see their own reports, administrators see all reports. A report is kept for 30 days.
         """
         return self.answer_report(request, self.view_of(names), names)
 
-    def answer_report(self, request: Request, view: CompiledView, names: dict[str, str]) -> HttpResponse:
+    @Operation(
+        "stopBulkChange",
+        tag=TAG,
+        summary="Stop a bulk change",
+        versions=FIRST,
+        parameters=bodies.PAGES,
+        writes=True,
+        responses=bodies.BulkReportsSerializer,
+    )
+    def stop_bulk_change(self, request: Request, **names: str) -> HttpResponse:
+        """Stop a bulk change before its next elements, and return its report. What it has changed so far stays.
+
+        Callers stop their own, administrators all. A bulk change that has ended stays as it is.
+        """
+        return self.answer_report(request, self.view_of(names), names, stop=True)
+
+    def answer_report(
+        self, request: Request, view: CompiledView, names: dict[str, str], *, stop: bool = False
+    ) -> HttpResponse:
         query = self.query(request)
         paging = query.page()
         query.finish()
+        if stop and not has_no_body(request):
+            raise Unreadable("This operation takes no body.")
         if not GUID.fullmatch(names[bodies.ID]):
             raise Unreadable(f"{printable(names[bodies.ID], 80)!r} is not a GUID.")
         run = find_run(self.caller, UUID(names[bodies.ID]), view)
+        if stop:
+            run = stop_run(self.caller, run)
         start = (paging.page - 1) * paging.size
         refusals = BulkRefusal.objects.filter(run=run).order_by("place")[start : start + paging.size]
         response = answer(counted("values", [self._wire(run, list(refusals))]))

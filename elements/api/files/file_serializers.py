@@ -12,7 +12,7 @@ from storage.files.media_types import LONGEST_NAME, UNKNOWN
 from storage.files.receiving import MULTIPART
 
 NAME = "name"
-# Stands for all media types: programs that generate clients do not know `*/*`.
+# Represents all media types: programs that generate clients do not know `*/*`.
 ANY_TYPE = UNKNOWN
 
 

@@ -28,6 +28,7 @@ from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import asks_for_any, is_known, not_modified
 from storage.api.viewset import NO_ROLE
+from storage.files.cleaning import discard_content
 from storage.files.contents import put_content
 from storage.files.media_types import KNOWN, UNKNOWN
 from storage.files.receiving import MULTIPART, ReceivedFile, received_file
@@ -58,8 +59,8 @@ class FileViewSet(ElementReadingViewSet):
     def create(self, request: Request, **names: str) -> HttpResponse:
         """Store a file, and return the id to put into an attribute of type Files. Requires the permission EditElement.
 
-        The file is the body, with its name as the parameter `name`, or the file `file` of a form. The same caller gets
-        the same id again for the same content and name. A file that no attribute has is removed after a week.
+        The file is the body, with its name as the parameter `name`, or the file `file` of a form. For the same content
+        and name, the same caller gets the same id again. A file that no attribute contains is removed after a week.
         """
         row = store_file(self.storage, self.received, self.caller.label, timezone.now())
         return answer(counted("values", [self._wire(row)]))
@@ -76,9 +77,9 @@ class FileViewSet(ElementReadingViewSet):
     def retrieve(self, request: Request, **names: str) -> HttpResponse:
         """Return the content of a file, or the part of it that `Range` asks for.
 
-        A caller can read the files of versions that the caller can read, and files that the caller has uploaded;
-        administrators can read all files. Nothing in a file can run in a browser: except for some kinds of pictures and
-        plain text, files are always downloaded.
+        Callers can read the files of versions that they can read, and the files that they have uploaded; administrators
+        can read all files. Nothing in a file can run in a browser: except for some kinds of pictures and plain text,
+        files are always downloaded.
         """
         self.query(request).finish()
         id = names["fileId"]
@@ -121,6 +122,7 @@ class FileViewSet(ElementReadingViewSet):
                     try:
                         self.received = disk.enter_context(received_file(plain, name))
                         put_content(self.storage.pk, self.received.digest, self.received.path)
+                        disk.push(self._discard)
                     except Exception as problem:
                         failure = problem
             finally:
@@ -129,6 +131,11 @@ class FileViewSet(ElementReadingViewSet):
                 raise failure
             self._recognise_again(request)
             return super()._answer(request, **names)
+
+    def _discard(self, kind: type[BaseException] | None, *problem: object) -> None:
+        """Remove the content again if the upload fails after all: content beyond a quota would fill the disk."""
+        if kind is not None:
+            discard_content(self.storage, self.received.digest)
 
     def _recognise_again(self, request: Request) -> None:
         """Find storage and caller again: meanwhile the storage may have been removed, or the token revoked."""

@@ -30,9 +30,7 @@ class Command(RepositoryCommand):
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
         parser.add_argument("file", help="file to write, or - for standard output")
-        parser.add_argument(
-            "--files", type=Path, metavar="ZIP", help="archive to write, with the files of the elements"
-        )
+        parser.add_argument("--files", type=Path, metavar="ZIP", help="archive to write the files of the elements to")
         parser.add_argument("--replica", action="store_true", help=REPLICA_HELP)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,7 +54,7 @@ class Command(RepositoryCommand):
 
         if path is None:
             if count := count_files(storage):
-                self.stderr.write(f"They have {count:,} files, which are not exported. Write them with --files ZIP.")
+                self.stderr.write(f"Their {count:,} files are not exported. To export them, use --files ZIP.")
             return
         written, missing = export_files(storage, path)
         self.stderr.write(f"{written:,} files exported to {path}.")

@@ -59,8 +59,7 @@ class Reader:
     others: Configuration | None = None
     """Configuration of the targets of references, if `configuration` is for one element only (D399)."""
     cultures: tuple[int, ...] = ()
-    """Cultures of plain values, in the order in which they stand in for the first (D482); empty for values by
-    culture."""
+    """The culture of plain values, then its fallbacks (D482); empty for values by culture."""
 
     @property
     def nested(self) -> Configuration:

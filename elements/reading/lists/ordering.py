@@ -67,6 +67,22 @@ def read_order(configuration: Configuration, vocabulary: Vocabulary, text: str) 
     return _OrderReader(configuration, vocabulary).read(text)
 
 
+def attribute_key(configuration: Configuration, name: str, cultures: Sequence[int]) -> SortExpression:
+    """Return the key of an attribute in the first of these cultures that has a value, for elements of all types.
+
+    If types define the attribute with different kinds of values, those of the first kind count.
+    """
+    types: dict[ValueKind, list[str]] = {}
+    for type in configuration.types.values():
+        for each in type.properties:
+            if each.key == name and each.attribute and each.attribute.data_type not in UNSORTED_TYPES:
+                types.setdefault(KINDS[each.attribute.data_type], []).append(str(configuration.type_ids[type.key]))
+    kind, found = next(iter(types.items()))
+    keys = [_stored(kind, name, culture) for culture in (INVARIANT_CULTURE, *cultures)]
+    texts, parameters = [each.sql for each in keys], [one for each in keys for one in each.parameters]
+    return SortExpression(f"coalesce({', '.join(texts)})", tuple(parameters)).on(found)
+
+
 def collation_pairs(language: str) -> list[tuple[str, str]]:
     """Return the letters of a language to replace before accents are dropped, each with its replacement."""
     own = {
@@ -150,7 +166,7 @@ class _OrderReader:
                 by_kind.setdefault(KINDS[each.data_type], []).append(each)
         if not by_kind:
             kinds = listed(sorted({each.data_type.value for each in definitions}))
-            raise _wrong(f"{name} cannot be sorted by; it contains values of the type {kinds}")
+            raise _wrong(f"a list cannot be sorted by {name}, which has the type {kinds}")
         for kind, same in by_kind.items():
             types = sorted({key for each in same for key in each.types})
             if name in DERIVED_ATTRIBUTES:

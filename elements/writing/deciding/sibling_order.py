@@ -63,7 +63,7 @@ class ChildOrder:
         try:
             return self.order.index(sibling) + (1 if wanted.after else 0)
         except ValueError:
-            text = _("%(id)s is not another child of the parent; name a sibling, or a number")
+            text = _("%(id)s is not a sibling; name another child of the same parent, or a number")
             raise invalid(f"{change.place}: position", text % {"id": sibling}) from None
 
     def keys(self) -> dict[str, Sibling]:

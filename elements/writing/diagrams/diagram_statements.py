@@ -70,6 +70,13 @@ def insert_lanes(version: str, lanes: Sequence[DrawnLane]) -> None:
         execute(sql, [version, *as_arrays(rows)])
 
 
+def find_drawn(versions: Sequence[str]) -> set[str]:
+    """Return those of the versions that have a diagram."""
+    tables = ("elements_shape", "elements_lane", "elements_bpmnsource")
+    sql = " UNION ".join(f"SELECT version_id::text FROM {each} WHERE version_id = ANY(%s::uuid[])" for each in tables)  # noqa: S608  constants
+    return {row[0] for row in fetch(sql, [list(versions)] * len(tables))} if versions else set()
+
+
 def copy_source(version: str, copy: str) -> None:
     """Copy the BPMN document of a version inside the database; it can be large."""
     sql = """INSERT INTO elements_bpmnsource (id, version_id, document, processes, calls)

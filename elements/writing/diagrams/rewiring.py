@@ -85,7 +85,8 @@ def replace_diagram(
     shown = visible_difference(diagram.drawn, plan.after)
     report = _report(plan, shown, gone, has_new_source=has_new_source)
     if dry_run:
-        check_children(plan.changes)
+        check_children(plan.changes, findings)
+        findings.raise_any()
     elif not report.is_empty:
         _write(writer, diagram, plan, gone, wanted.source if has_new_source else None)
     return report

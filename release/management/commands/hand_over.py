@@ -1,4 +1,4 @@
-"""`manage.py hand_over`: hand over everything of one user to another."""
+"""`manage.py hand_over`: hand over the work of one user to another."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SHOWN = 20
 
 class Command(RepositoryCommand):
     help = (
-        "Hand over everything of one user to another, before somebody leaves: the user is replaced as owner, author,\n"
-        "reviewer and in all other contexts that name people, in newest and published versions of any state, and\n"
-        "open tasks are delegated. Each batch of 200 elements is one transaction; refused elements are reported and\n"
-        "stay as they are."
+        "Hand over the work of one user to another before somebody leaves. The new user replaces the old one as\n"
+        "owner, author and reviewer, and in all other contexts that name people, in the newest and published\n"
+        "versions, whatever their state. Open tasks are delegated. Each batch of 200 elements is one transaction;\n"
+        "refused elements are reported and stay as they are."
     )
     examples = """\
   manage.py hand_over acme handbook 6f1c… 9d2e… --dry-run    show what would happen
@@ -28,8 +28,8 @@ class Command(RepositoryCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, such as acme")
         parser.add_argument("storage", help="id of the storage, such as handbook")
-        parser.add_argument("old", metavar="FROM", type=_user, help="id of the user who leaves")
-        parser.add_argument("new", metavar="TO", type=_user, help="id of the user who takes over")
+        parser.add_argument("old", metavar="FROM", type=UUID, help="id of the user who leaves")
+        parser.add_argument("new", metavar="TO", type=UUID, help="id of the user who takes over")
         parser.add_argument("--dry-run", action="store_true", help="report what would change, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,3 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{work.changed:,} elements {verb}, {len(work.refused):,} refused.")
         if work.refused:
             raise CommandError(f"{len(work.refused):,} elements were refused and stay as they were.")
-
-
-def _user(text: str) -> UUID:
-    return UUID(text)

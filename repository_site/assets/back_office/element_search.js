@@ -5,7 +5,7 @@
 class ElementSearch {
   /* `root` contains an input, a list and a status. `words.none` and `words.more` are texts of the list; `taken` returns
      the ids of elements that the list leaves out. `submit` gets Enter while no element of the list is active, and
-     `isOther` tells texts that name no element. */
+     `isOther` returns whether a text is not a search. */
   constructor(root, { address, words, choose, taken = () => [], submit = () => {}, isOther = () => false }) {
     this.address = address;
     this.words = words;

@@ -26,11 +26,14 @@
       this.status = this.adding.querySelector("[role=status]");
       this.area.addEventListener("change", () => this.show());
       this.input.addEventListener("change", () => this.upload([...this.input.files]));
-      root.addEventListener("dragover", (event) => event.preventDefault());
-      root.addEventListener("drop", (event) => {
-        event.preventDefault();
-        this.upload([...event.dataTransfer.files]);
-      });
+      for (const kind of ["dragover", "drop"]) {
+        root.addEventListener(kind, (event) => {
+          // Text is dropped into fields as everywhere.
+          if (!event.dataTransfer.types.includes("Files")) return;
+          event.preventDefault();
+          if (kind === "drop") this.upload([...event.dataTransfer.files]);
+        });
+      }
       this.adding.hidden = false;
       this.source.open = !this.show();
     }
@@ -45,9 +48,13 @@
       }
     }
 
-    write(files) {
+    store(files) {
       this.area.value = files.length ? JSON.stringify(files, null, 2) : "";
       this.area.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+
+    write(files) {
+      this.store(files);
       this.show();
     }
 
@@ -73,8 +80,9 @@
       const title = make("input", { type: "text", value: name });
       title.setAttribute("aria-label", `${this.words.title}: ${name}`);
       title.addEventListener("change", () => {
+        // The list stays as it is: the focus is moving to another part of it.
         files[place].title = title.value;
-        this.write(files);
+        this.store(files);
       });
       line.append(title);
       if (address) line.append(make("a", { href: address, rel: "noopener noreferrer", target: "_blank" }, this.about(file)));
@@ -146,9 +154,11 @@
       } catch {
         return this.words.failed;
       }
-      const [stored] = found.values;
+      const [stored] = found.values, files = this.read();
+      // Somebody has typed into the text meanwhile.
+      if (files === null) return this.words.failed;
       const added = { address: stored.id, mimeType: stored.mimeType, protocol: STORED, size: stored.size, title: stored.name };
-      this.write([...(this.read() || []), added]);
+      this.write([...files, added]);
       return this.words.added;
     }
   }

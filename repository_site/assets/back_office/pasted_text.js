@@ -8,6 +8,8 @@
 class PastedText {
   static LEFT_OUT = new Set("script style title head meta link iframe object embed template noscript svg math select button input textarea".split(" "));
   static BLOCKS = new Set("p div h1 h2 h3 h4 h5 h6 ul ol li blockquote pre".split(" "));
+  // Their texts are paragraphs; otherwise the last word of one and the first word of the next would be one word.
+  static PARAGRAPHS = new Set("address article aside dd details dt fieldset figcaption figure footer form header main nav section summary td th tr".split(" "));
   static MARKS = { b: "strong", strong: "strong", i: "em", em: "em", u: "u", s: "del", strike: "del", del: "del", ins: "ins", mark: "mark", sub: "sub", sup: "sup", code: "code", kbd: "kbd" };
   static TABLES = new Set("table caption colgroup col thead tbody tfoot tr th td".split(" "));
   static SPANS = ["colspan", "rowspan", "scope"];
@@ -33,6 +35,11 @@ class PastedText {
       made.body.append(paragraph);
     }
     return made.body.innerHTML;
+  }
+
+  static isBlock(element) {
+    const tag = element.localName;
+    return tag === "table" || PastedText.BLOCKS.has(tag) || PastedText.PARAGRAPHS.has(tag);
   }
 
   constructor(made, keep) {
@@ -62,6 +69,8 @@ class PastedText {
       this.copyListParagraph(element, to);
     } else if (PastedText.BLOCKS.has(tag)) {
       this.copyInto(this.made.createElement(tag), element, to);
+    } else if (PastedText.PARAGRAPHS.has(tag) && ![...element.children].some(PastedText.isBlock)) {
+      this.copyInto(this.made.createElement("div"), element, to);
     } else if (tag === "a" && PastedText.FOLLOWED.test(element.getAttribute("href") ?? "")) {
       const link = this.made.createElement("a");
       link.setAttribute("href", element.getAttribute("href").trim());

@@ -168,6 +168,7 @@ if (window.Trix) {
         this.editor.addEventListener(kind, () => this.updateTools());
       }
       this.updateTools();
+      this.box.addEventListener("input", () => this.render());
       // Ahead of Trix: it takes the key Tab in lists, and the clipboard.
       this.box.addEventListener("keydown", (event) => event.key === "Tab" && event.stopPropagation(), true);
       this.box.addEventListener("paste", (event) => this.onPaste(event), true);
@@ -182,6 +183,13 @@ if (window.Trix) {
       });
       this.switches.querySelector("[data-do=source]").addEventListener("click", () => this.showSource());
       this.switches.querySelector("[data-do=text]").addEventListener("click", () => this.showText());
+    }
+
+    // Trix renders with the next frame. On a slow computer, the next key comes earlier: Trix would put its character at
+    // the wrong place, or forget a format that it has switched.
+    render() {
+      const { inputController } = this.editor.editorController;
+      if (inputController.scheduledRender && !inputController.composing) inputController.render();
     }
 
     get document() {

@@ -217,13 +217,16 @@
       this.typed();
     }
 
-    /* Show all rows again, with the focus in the same field. */
+    /* Show all rows again, with the focus at the same place of the same field: the person may be typing there. */
     showAgain() {
       const { activeElement } = document;
+      const { selectionStart, selectionEnd } = activeElement ?? {};
       const key = activeElement?.closest(".st-row")?.dataset.key;
       const field = [...(activeElement?.classList ?? [])].find((name) => name.startsWith("st-"));
       this.show();
-      if (key && field) this.row(key)?.querySelector(`.${field}`)?.focus();
+      const again = key && field && this.row(key)?.querySelector(`.${field}`);
+      again?.focus();
+      if (selectionStart != null) again?.setSelectionRange(selectionStart, selectionEnd);
     }
 
     /* After typing: the fields stay as they are, the picture follows. */

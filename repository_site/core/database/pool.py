@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import Connection, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool.pool import ReturnConnection
 
 # Alias of the replica, if there is one (D238).
 REPLICA = "replica"
@@ -22,6 +24,8 @@ RESPITE = 1.0
 TURN = 1.0
 # Seconds after which an idle connection is closed: firewalls forget idle connections.
 MAX_IDLE = 120.0
+# Of what PostgreSQL has sent to an idle connection, until it counts as closed. The reason of an end takes one or two.
+MOST_READS = 5
 
 
 def enable_pool(size: int) -> None:
@@ -43,11 +47,15 @@ class WarmPool(ConnectionPool[Connection]):
     """Hands out the connection that was returned last; the pool of the driver takes turns (D164).
 
     The PostgreSQL process of that connection has plans and rows in its caches. Unneeded connections stay idle and are
-    closed after a while, the least recently used one first.
+    closed after a while, the least recently used one first. A connection that the database has closed is replaced.
     """
 
     def _get_ready_connection(self, timeout: float | None) -> Connection | None:
         self._pool.rotate(1)
+        while self._pool and is_closed_by_server(self._pool[0]):
+            # By another thread, since this one holds the lock of the pool.
+            self.run_task(ReturnConnection(self, self._pool.popleft(), from_getconn=True))
+            self._pool.rotate(1)
         return super()._get_ready_connection(timeout)
 
     @staticmethod
@@ -63,6 +71,23 @@ class ReplicaPool(WarmPool):
     """Connections to the replica, which is a standby."""
 
     check_connection = staticmethod(ConnectionPool.check_connection)
+
+
+def is_closed_by_server(idle: Connection) -> bool:
+    """Return whether the end of an idle connection has arrived here, as after a restart of the database (D153).
+
+    Asks the operating system, not the database. PostgreSQL also sends notices and changed parameters, which are read.
+    """
+    try:
+        arrived = select.poll()
+        arrived.register(idle.fileno(), select.POLLIN)
+        for _ in range(MOST_READS):
+            if not arrived.poll(0):
+                return False
+            idle.pgconn.consume_input()
+    except OperationalError:
+        pass
+    return True
 
 
 class Turnstile:
@@ -92,7 +117,8 @@ class Turnstile:
 def renew_pool() -> None:
     """Check the idle connections in a thread after a failure, and replace the dead ones.
 
-    Otherwise each dead connection would fail one more request; a check before each use would cost every request.
+    The end of some never arrives, as when a machine is lost, and some lead to a standby. Each would fail one more
+    request. A trip before each use would cost every request.
     """
     threading.Thread(target=check_pool, daemon=True).start()
 

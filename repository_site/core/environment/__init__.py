@@ -147,8 +147,17 @@ FILES_DIR = Variable(
     "REPOSITORY_FILES_DIR",
     values.path,
     "files",
-    "Folder for the contents of uploaded files. A relative path begins in the data folder. Several servers need one"
-    " folder that they share.",
+    "Folder for the contents of uploaded files; a relative path is inside the data folder. Several servers must share"
+    " this folder.",
+)
+FILES_BUCKET = Variable(
+    "REPOSITORY_FILES_BUCKET",
+    values.bucket,
+    "",
+    "Bucket for the contents of uploaded files, instead of a folder:"
+    " `s3://bucket/folder?endpoint=https://s3.example.org&region=eu-central-1`. Folder, endpoint and region are"
+    " optional. It needs the packages of `requirements-s3.txt`, and credentials where boto3 looks for them, such as"
+    " `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.",
 )
 MAX_ELEMENTS = Variable(
     "REPOSITORY_MAX_ELEMENTS", values.positive, "1000", "Largest number of elements or content items in one request."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 Network = IPv4Network | IPv6Network
@@ -57,6 +58,21 @@ def address(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
         raise ValueError("expected an address such as https://repository.example.org")
     return text.rstrip("/")
+
+
+def bucket(text: str) -> dict[str, str]:
+    """Return the options of a bucket that speaks the protocol of S3; nothing for an empty text."""
+    if text == "":
+        return {}
+    parts = urlsplit(text)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if parts.scheme != "s3" or not parts.netloc or query.keys() - {"endpoint", "region"} or parts.fragment:
+        raise ValueError("expected s3://bucket/folder?endpoint=https://s3.example.org&region=eu-central-1")
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ValueError("a bucket needs the packages of requirements-s3.txt; install them")
+    options = {"bucket_name": parts.netloc, "location": parts.path.strip("/")}
+    names = {"endpoint": "endpoint_url", "region": "region_name"}
+    return options | {names[name]: value for name, value in query.items()}
 
 
 def database(text: str) -> dict[str, str]:

@@ -61,7 +61,8 @@ class CompressionMiddleware(Middleware):
             _add_vary(response)
             if _marked(response.get("ETag", "")) in known:
                 _mark_tag(response)
-        elif response.status_code == 200 and response.get("Content-Type") in TYPES:
+        # Ranges of a file count the bytes of its content.
+        elif response.status_code == 200 and response.get("Content-Type") in TYPES and "Accept-Ranges" not in response:
             _add_vary(response)
             if wanted.takes_gzip:
                 _compress(request, response, wanted)

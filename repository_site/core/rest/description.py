@@ -28,7 +28,7 @@ API_TAGS = {
     "release": "Transitions between states, new versions, and the lifecycle log.",
     "tasks": "Requests for approval: list and decide them.",
     "changes": "Events: follow what changes in a storage.",
-    "bulk": "Changes of many elements at once, with previews and reports.",
+    "bulk": "Change many elements at once, with previews and reports.",
     "permalinks": "Short addresses of pages, which lead to what a visitor may see today.",
     "webhooks": "Receivers to which events are sent, for administrators.",
     "administration": "Storages of a collection and collections of the site, for administrators.",

@@ -16,6 +16,7 @@ CHECKS: tuple[Check, ...] = (
     Check("settings", "debug mode, public address, hosts, proxies, https", "installation.settings_as_set", False),
     Check("secret key", "strength, and permissions of its file", "installation.secret_key", False),
     Check("data folder", "writable, with enough free space", "installation.data_folder", False),
+    Check("files", "the folder or bucket of uploaded files can be used", "installation.files", False),
     Check("mail", "the mail server of EMAIL_URL answers", "installation.mail", False),
     Check("server", "a running server is ready (only with --url)", "installation.server", False),
     Check("database", "reachable, of a supported version, in UTF-8", "database.server_version"),

@@ -25,8 +25,10 @@ from django.conf import settings
 
 from repository_site import __version__
 from repository_site.core import environment
+from repository_site.core.problems import Busy
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
 from repository_site.operations.doctor.growth import in_words
+from storage.files.contents import INCOMING, names_in
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
 # A random key has more; a key of words or of a pattern has less.
@@ -142,21 +144,39 @@ def entropy(text: str) -> float:
 
 
 def data_folder(look: Look) -> Iterator[HealthFinding]:
-    """Check the folder, or the nearest existing parent: the check creates nothing."""
-    folder: Path = settings.DATA_DIR
+    whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL cannot be checked from here)"
+    yield _folder(settings.DATA_DIR, "REPOSITORY_DATA_DIR", whose)
+
+
+def files(look: Look) -> Iterator[HealthFinding]:
+    """Check the folder or the bucket of uploaded files."""
+    if not settings.FILES_BUCKET:
+        yield _folder(settings.FILES_DIR, "REPOSITORY_FILES_DIR", "")
+        return
+    name = settings.FILES_BUCKET["bucket_name"]
+    try:
+        names_in(INCOMING)
+        yield ok(f"the bucket {name} answers")
+    except Busy as problem:
+        yield error(
+            f"the bucket {name} cannot be used: {' '.join(str(problem.__cause__).split())}",
+            "Check REPOSITORY_FILES_BUCKET and the credentials (docs/how-to/deploy.md, 'Files').",
+        )
+
+
+def _folder(folder: Path, variable: str, whose: str) -> HealthFinding:
+    """Check a folder, or its nearest existing parent: the check creates nothing."""
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     try:
         with tempfile.TemporaryFile(dir=there) as file:
             file.write(b"x")
     except OSError as problem:
-        yield error(
+        return error(
             f"{folder} cannot be written to: {problem.strerror}",
-            "Give it to the account that runs the server, or set REPOSITORY_DATA_DIR.",
+            f"Give it to the account that runs the server, or set {variable}.",
         )
-        return
     usage = shutil.disk_usage(there)
-    whose = "" if settings.EMBEDDED_POSTGRES is not None else " (the disk of PostgreSQL cannot be checked from here)"
-    yield judge_disk(usage.free, usage.total, f"{folder}{whose}")
+    return judge_disk(usage.free, usage.total, f"{folder}{whose}")
 
 
 def judge_disk(free: int, total: int, where: str) -> HealthFinding:

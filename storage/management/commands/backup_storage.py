@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from repository_site.core.terminal.command_line import REPLICA_HELP, RepositoryCommand
@@ -45,6 +44,4 @@ class Command(RepositoryCommand):
         size = options["file"].stat().st_size
         self.stderr.write(f"{storage}: wrote {rows:,} rows of {len(contents.tables)} tables, {size:,} bytes.")
         if missing := len(contents.missing_files):
-            self.stderr.write(
-                f"The contents of {missing:,} files are missing in {settings.FILES_DIR}; their rows are kept."
-            )
+            self.stderr.write(f"The contents of {missing:,} files are missing on the server; their rows are kept.")

@@ -55,7 +55,7 @@ def test_preview_changes_nothing_and_its_button_imports(office: Office, desk: Ta
     preview = choose(office, content, "table.xlsx")
     text = main_text(preview)
     assert preview.status_code == 200
-    assert "Preview: table.xlsx 0 new, 1 changed, 6 unchanged. Nothing is changed yet." in text
+    assert "Preview: table.xlsx 0 new, 1 changed, 6 unchanged. Nothing has changed yet." in text
     assert f"{row} H{row} name[1033] Thing New name" in text
     assert desk.element(ID["thing"])["attributes"]["name"]["1033"] == "Thing"
     assert "1 element was imported." in imported(office, preview)
@@ -288,7 +288,7 @@ def test_only_editors_import(workshop: Storage) -> None:
 
 def test_in_german(workshop: Storage) -> None:
     office = Office(workshop, Role.EDITOR, language="de")
-    assert "Arbeitsmappe (xlsx) oder csv" in office.page(IMPORT)
+    assert "Arbeitsmappe (xlsx) oder CSV" in office.page(IMPORT)
     text = main_text(choose(office, saved_csv([["id", "count"], [ID["thing"], "viele"]])))
     assert "muss eine ganze Zahl" in text
 

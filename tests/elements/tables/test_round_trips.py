@@ -15,7 +15,7 @@ from tests.elements.tables.table_desk import THINGS, TableDesk
 from tests.elements.workshop import ID
 from tests.scale import scaled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 ALPHABET = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 LINE_BREAKS = "\r\n\x0b\x0c\x85\u2028\u2029"
 LINES = st.text(ALPHABET, max_size=30) | st.sampled_from(
@@ -74,7 +74,7 @@ ELEMENTS = st.fixed_dictionaries({"attributes": st.fixed_dictionaries(VALUES), "
 # New cells as a person types them, with the value that the API has then.
 TYPED: dict[str, tuple[Any, dict[str, Any]]] = {
     "note": ("typed", {"127": "typed"}),
-    "text[1031]": ("a\nb", {"1031": "a\nb"}),
+    "text[1031]": ("first\nsecond", {"1031": "first\nsecond"}),
     "count": (77, {"127": 77}),
     "flag": ("TRUE", {"127": True}),
     "day": ("2001-02-03", {"127": "2001-02-03"}),

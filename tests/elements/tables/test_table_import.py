@@ -166,7 +166,7 @@ def test_keys_that_several_elements_or_rows_have(desk: TableDesk) -> None:
     assert problems(report) == [
         ("A2", "2 elements have this value"),
         ("A4", "is the same element as in row 3"),
-        ("A5", "is empty, but elements are found by it"),
+        ("A5", "is empty, but the import finds elements by this column"),
     ]
 
 

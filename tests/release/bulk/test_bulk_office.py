@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from elements.bulk import runs
 from elements.models import BulkRun
@@ -14,7 +16,8 @@ from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text, names_of
 from tests.jobs import run_jobs
-from tests.release.house import ID, HouseClient, MakeClient
+from tests.release.bulk.bulk_calls import bulk
+from tests.release.house import ID, HouseClient, MakeClient, Wire
 
 pytestmark = pytest.mark.django_db
 LIST, BULK = "elements/element/", "elements/bulk/"
@@ -64,7 +67,7 @@ def test_selected_elements_are_changed_after_a_preview(office: Office, caller: H
 
 def test_all_elements_of_a_filtered_list(office: Office, caller: HouseClient) -> None:
     choosing = main_text(office.get(f"{BULK}?state=inProcess&facet=processes"))
-    assert "All: the one element of the list" in choosing
+    assert "The only element of the list" in choosing
     data = {"scope": "all", "list": "state=inProcess&facet=processes", "what": "clear:owner"}
     page = office.get(office.post(BULK, data)["Location"])
     assert "Clear: Owner" in main_text(page)
@@ -112,6 +115,21 @@ def test_a_large_run_shows_its_progress(office: Office, house: Storage, monkeypa
     assert "Set: Purpose = New preview" in listed
 
 
+def test_a_run_is_stopped_on_its_page(office: Office, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "SMALL", 1)
+    page = preview(office, "set:purp", "inProcess", "inReview", "released", **{"a-purp-1033": "New"})
+    path = page.request["PATH_INFO"]
+    assert b'id="stop-run"' in page.content
+    assert Office(house, Role.EDITOR).post(path, {"stop": "1"}).status_code == 404
+    assert office.post(path, {"stop": "1"}).status_code == 302
+    stopped = office.get(path)
+    assert "0 of 3 elements, stopped Stopped by the caller." in main_text(stopped)
+    assert b'id="stop-run"' not in stopped.content
+    assert b"hx-trigger" not in stopped.content.partition(b'id="bulk-run"')[2].partition(b">")[0]
+    run_jobs()
+    assert "0 of 3 elements" in main_text(office.get(path))
+
+
 def test_reports_are_in_the_language_of_the_page(house: Storage) -> None:
     german = Office(house, Role.ARCHITECT, language="de")
     text = main_text(preview(german, "set:purp", "inProcess", "inReview", **{"a-purp-1033": "Neu"}))
@@ -140,6 +158,54 @@ def test_readers_get_no_selection(house: Storage, desk: MakeClient) -> None:
 
 def test_an_empty_selection_is_refused(office: Office) -> None:
     assert office.get(f"{BULK}?state=none").status_code == 404
+
+
+def test_an_element_counts_once(office: Office) -> None:
+    page = preview(office, "clear:owner", "inProcess", "inProcess")
+    assert "1 of 1 elements, done" in main_text(page)
+
+
+def test_an_unknown_filter_of_the_list_is_reported(office: Office) -> None:
+    assert office.get(f"{BULK}?nonsense__exact=1").status_code == 400
+
+
+def test_selecting_across_pages_means_the_whole_list(office: Office) -> None:
+    data = {"action": "change_in_bulk", "index": "0", "select_across": "1", "_selected_action": [ID["inProcess"]]}
+    page = office.post(f"{LIST}?facet=processes", data)
+    assert b'name="element"' not in page.content
+    assert "All" in main_text(page)
+
+
+def test_reports_and_their_list_need_a_constant_number_of_statements(house: Storage, caller: HouseClient) -> None:
+    administrator, counts = Office(house, Role.ADMINISTRATOR), []
+    states = [ID["inReview"], ID["readyForQa"], ID["readyForRelease"]]
+    for ids in (states[:1], states):
+        report = bulk(caller, {"createVersion": True}, ids=ids)
+        bulk(caller, {"set": {"related": {"owner": [{"id": ID["cora"]}]}}}, ids=ids)
+        with CaptureQueriesContext(connection) as reported:
+            assert "already has an open version" in main_text(administrator.get(f"{BULK}{report['id']}/"))
+        with CaptureQueriesContext(connection) as listed:
+            administrator.get("elements/bulk/runs/")
+        counts.append((len(reported), len(listed)))
+    assert counts[0] == counts[1]
+
+
+def test_long_values_are_shortened(house: Storage, caller: HouseClient) -> None:
+    text = "Very long. " * 50
+    references = [{"id": ID[each]} for each in ("anna", "ben")]
+    operation: Wire = {
+        "set": {
+            "attributes": {"purp": {"1033": text, "1031": None}},
+            "related": {"secondaryAuthors": references, "systems": []},
+        }
+    }
+    bulk(caller, operation)
+    shown = Office(house, Role.ADMINISTRATOR).page("elements/bulk/runs/")
+    assert "Purpose = Very long. Very long." in shown
+    assert text.strip() not in shown
+    assert "Purpose = –" in shown
+    assert "Systems = –" in shown
+    assert "Further authors = Anna, Ben" in shown
 
 
 def test_elements_are_filtered_by_tag(office: Office, caller: HouseClient) -> None:

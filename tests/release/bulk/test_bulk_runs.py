@@ -151,15 +151,48 @@ def test_a_caller_has_one_unfinished_run(desk: MakeClient, house: Storage) -> No
     anna, cora = desk(user="anna"), desk(user="cora")
     first = bulk(anna, NEW, ids=ALL_STATES, status=202)
     second = anna.post(BULK, {"ids": ALL_STATES, "operations": [NEW]})
-    text = f"Your bulk change {first['id']} is not finished yet: 0 of 8 elements. Wait for its end."
+    text = f"Your bulk change {first['id']} is not finished yet: 0 of 8 elements. Wait for its end, or stop it."
     assert error(second)[0] == 409
     assert error(second)[3] == [text]
     assert numbers(bulk(anna, NEW)) == (1, 0, 0)
     bulk(cora, NEW, ids=ALL_STATES, status=202)
     assert len({args["arguments"]["run"] for name, args in waiting_jobs() if name == "elements.bulk"}) == 2
+
+
+def test_a_run_whose_job_has_failed_for_good_ends(caller: HouseClient, house: Storage) -> None:
+    report = bulk(caller, NEW, ids=drafts(caller, 4), status=202)
+    assert runs._next_batch(house, report["id"])
+    [arguments] = [args["arguments"] for name, args in waiting_jobs() if name == "elements.bulk"]
+    assert runs.run_bulk.on_failure is not None
     with tenant_scope(house):
-        BulkRun.objects.filter(id=first["id"]).update(changed_on=timezone.now() - timedelta(hours=2))
-    bulk(anna, NEW, ids=ALL_STATES, status=202)
+        runs.run_bulk.on_failure(house, **arguments)
+    found = report_of(caller, report["id"])
+    assert (found["state"], found["processed"], numbers(found)) == ("stopped", 3, (3, 0, 0))
+    assert found["reason"].startswith("An error in the service has stopped the change.")
+    assert not runs._next_batch(house, report["id"])
+    bulk(caller, NEW, ids=ALL_STATES, status=202)
+
+
+def test_a_run_can_be_stopped(desk: MakeClient, house: Storage) -> None:
+    anna = desk(user="anna")
+    made = drafts(anna, 5)
+    report = bulk(anna, NEW, ids=made, status=202)
+    assert runs._next_batch(house, report["id"])
+    address = f"{BULK}/{report['id']}/stop"
+    assert error(desk(user="ben").post(address))[0] == 404
+    assert error(anna.post(address, {"stop": True}))[0] == 400
+    stopped = anna.post(address).json()["values"][0]
+    assert (stopped["state"], stopped["reason"]) == ("stopped", "Stopped by the caller.")
+    assert (stopped["processed"], numbers(stopped)) == (3, (3, 0, 0))
+    run_jobs()
+    assert report_of(anna, report["id"]) == stopped
+    assert [each["attributes"].get("purp") for each in map(anna.element, made[2:4])] == [{"1033": "New"}, None]
+    assert desk(user="cora").post(address).json()["values"] == [stopped]
+    again = bulk(anna, NEW, ids=made, status=202)
+    administrator = desk(user="cora").post(f"{BULK}/{again['id']}/stop").json()["values"][0]
+    assert administrator["reason"] == "Stopped by an administrator."
+    done = bulk(anna, NEW)
+    assert anna.post(f"{BULK}/{done['id']}/stop").json()["values"] == [done]
 
 
 def test_a_long_run_lets_other_jobs_pass(caller: HouseClient, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,4 +224,5 @@ def test_reasons_have_the_language_of_the_request(caller: HouseClient, house: St
         BulkRun.objects.filter(id=report["id"]).update(language="de")
     run_jobs()
     texts = [each for refusal in report_of(caller, report["id"])["refusals"] for each in refusal["reasons"]]
-    assert any("kann im Status" in each or "Status" in each or "Zustand" in each for each in texts), texts
+    assert len(texts) == len(ALL_STATES) - 1
+    assert all("nicht änderbar" in each for each in texts), texts

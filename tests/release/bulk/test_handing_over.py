@@ -1,4 +1,4 @@
-"""Everything of one person goes to another (D474): contexts, states, versions, open tasks, and the command."""
+"""The work of one person goes to another (D474): contexts, states, versions, open tasks, and the command."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def test_owners_are_replaced_in_versions_of_any_state(desk: MakeClient, rival: S
     known = cora.get(f"{HANDOVER}/{report['id']}").json()["values"][0]
     assert (known["changed"], known["operations"]) == (9, [{"handOver": {"from": ID["ben"], "to": ID["dora"]}}])
     assert cora.post(f"{HANDOVER}/{report['id']}").json()["values"] == [known]
+    assert cora.post(f"{HANDOVER}/{report['id']}/stop").json()["values"] == [known], "it has ended"
 
 
 def test_lists_of_people_name_nobody_twice(desk: MakeClient) -> None:
@@ -85,6 +86,7 @@ def test_only_administrators_hand_over(desk: MakeClient) -> None:
     body = {"from": ID["ben"], "to": ID["dora"]}
     assert error(desk(user="anna").post(HANDOVER, body))[0] == 403
     assert error(desk(user="anna").get(f"{HANDOVER}/{ID['ben']}"))[0] == 403
+    assert error(desk(user="anna").post(f"{HANDOVER}/{ID['ben']}/stop"))[0] == 403
     operation = {"ids": [ID["inProcess"]], "operations": [{"handOver": body}]}
     report = desk(user="anna").post("rest/facets/processes/views/detail/bulk", operation).json()["values"][0]
     assert reasons(report) == {"inProcess": ["This needs the role administrator."]}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from elements.admin import saved_lists
+from elements.admin.lists import ElementAdmin
 from elements.models import SavedList
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text, names_of
-from tests.release.house import ID
+from tests.release.house import ID, HouseClient, Wire, user
 
 pytestmark = pytest.mark.django_db
 LIST = "elements/element/"
@@ -50,6 +53,9 @@ def test_saved_lists_are_bounded(office: Office, house: Storage, monkeypatch: py
     assert office.post("elements/lists/save/", {"name": "One", "list": ""}).status_code == 302
     assert office.post("elements/lists/save/", {"name": "Two", "list": ""}).status_code == 422
     assert office.post("elements/lists/save/", {"name": "One", "list": "q=" + "x" * 5000}).status_code == 422
+    # A list must not be cut, even if it is short enough without its page.
+    long = "p=12345678&q=" + "x" * (saved_lists.LONGEST_QUERY - 5)
+    assert office.post("elements/lists/save/", {"name": "One", "list": long}).status_code == 422
     office.post("elements/lists/save/", {"name": " ", "list": ""})
     assert office.get("elements/lists/save/").status_code == 405
     with tenant_scope(house):
@@ -69,3 +75,69 @@ def test_columns_are_chosen(office: Office) -> None:
     ]
     assert f"Ben {ID['released']}" in main_text(shown)
     assert names_of(office.get(f"{LIST}?columns=nonsense&facet=processes")) == names_of(shown)
+
+
+@pytest.fixture
+def drafts(caller: HouseClient) -> None:
+    """Drafts whose purposes have different letters and cultures, with and without an owner."""
+    made: list[Wire] = [
+        {"attributes": {"name": {"1033": "Zoo"}, "purp": {"1033": "zebra"}}, "related": {"owner": [user("cora")]}},
+        {"attributes": {"name": {"1033": "Anger"}, "purp": {"1031": "Ärger", "1033": " "}}},
+        {"attributes": {"name": {"1033": "Empty"}}, "related": {"owner": [user("anna")]}},
+    ]
+    assert caller.update(*({"type": "subProcess", **each} for each in made)).status_code == 200
+
+
+DRAFTS = f"{LIST}?facet=processes&state=inProcess"
+
+
+def test_attributes_are_columns(office: Office, house: Storage, drafts: None) -> None:
+    options = office.get(f"{LIST}?facet=processes").content.decode()
+    assert 'name="column" value="a.purp"' in options
+    assert 'value="a.roleEditor"' not in options
+    page = office.get(f"{DRAFTS}&columns=a.purp,a.nonsense,a.name,a.description")
+    assert "Anger Sub process Ärger" in main_text(page)
+    assert "inProcess-1 Sub process Purpose" in main_text(page)
+    assert 'value="a.purp" checked' in page.content.decode()
+    assert page.content.decode().count("column-attribute-") == 1
+
+
+def test_private_attributes_are_columns_for_administrators_only(office: Office, house: Storage) -> None:
+    query = f"{LIST}?type=user&columns=a.roleEditor"
+    assert b"column-attribute-roleEditor" not in office.get(query).content
+    assert b"column-attribute-roleEditor" in Office(house, Role.ADMINISTRATOR).get(query).content
+
+
+@pytest.mark.parametrize(
+    ("columns", "ascending", "descending"),
+    [
+        ("a.purp", ["Anger", "inProcess-1", "Zoo", "Empty"], ["Zoo", "inProcess-1", "Anger", "Empty"]),
+        ("owner", ["Empty", "inProcess-1", "Zoo", "Anger"], ["Zoo", "inProcess-1", "Empty", "Anger"]),
+    ],
+)
+def test_missing_values_come_last_in_both_directions(
+    office: Office, drafts: None, columns: str, ascending: list[str], descending: list[str]
+) -> None:
+    assert names_of(office.get(f"{DRAFTS}&columns={columns}&o=2")) == ascending
+    assert names_of(office.get(f"{DRAFTS}&columns={columns}&o=-2")) == descending
+
+
+def test_every_shown_column_has_an_order(office: Office) -> None:
+    listed = office.get(f"{LIST}?columns={','.join([*ElementAdmin.known_columns, 'a.purp', 'a.scope'])}")
+    found = listed.context_data["cl"]
+    columns = [each for each in found.list_display if each != "action_checkbox"]
+    assert len(columns) == len(ElementAdmin.known_columns) + 2
+    assert all(found.get_ordering_field(each) for each in columns)
+    for number in range(1, len(columns) + 1):
+        query = f"{LIST}?columns={','.join([*ElementAdmin.known_columns, 'a.purp', 'a.scope'])}&o="
+        up, down = (sorted(names_of(office.get(f"{query}{sign}{number}"))) for sign in ("", "-"))
+        assert up == down != []
+
+
+def test_columns_need_one_statement_for_any_number_of_rows(office: Office, drafts: None) -> None:
+    counts = []
+    for query in ("state=inReview", "state=inProcess"):
+        with CaptureQueriesContext(connection) as statements:
+            office.get(f"{LIST}?facet=processes&{query}&columns=a.purp,a.scope,owner")
+        counts.append(len(statements))
+    assert counts[0] == counts[1]

@@ -48,6 +48,19 @@ def lose_the_database(storage: Storage) -> None:
     raise OperationalError("the database restarts")
 
 
+given_up: list[str] = []
+
+
+def give_up(storage: Storage, topic: str) -> None:
+    given_up.append(f"{storage.key} {topic}")
+
+
+@job("rules.hopeless", retry=(0.0,), on_failure=give_up)
+def try_in_vain(storage: Storage, topic: str) -> None:
+    calls.append(len(calls))
+    raise ValueError("never")
+
+
 running: Counter[str] = Counter()
 most: Counter[str] = Counter()
 counting = threading.Lock()
@@ -87,9 +100,10 @@ def follow(storage: Storage) -> None:
 @pytest.fixture(autouse=True)
 def extension() -> Iterator[None]:
     calls.clear()
+    given_up.clear()
     most.clear()
     with storage_extensions.extended_by(
-        StorageExtension(jobs=(add_equal, lose_the_database, do_usual, call_somebody, react, follow))
+        StorageExtension(jobs=(add_equal, lose_the_database, try_in_vain, do_usual, call_somebody, react, follow))
     ):
         yield
     # Django does not empty tables that it does not manage.
@@ -200,6 +214,23 @@ def test_an_equal_job_does_the_work_of_the_next_attempt(storage: Storage) -> Non
     work()
     assert calls == [0, 1]
     assert not QueuedJob.objects.exists()
+
+
+def test_a_job_that_has_failed_for_good_is_given_up_once(storage: Storage) -> None:
+    try_in_vain.enqueue(storage, topic="a")
+    work()
+    work()
+    assert QueuedJob.objects.get().status == "failed"
+    assert calls == [0, 1]
+    assert given_up == [f"{storage.key} a"]
+
+
+def test_a_job_that_was_interrupted_too_often_is_given_up(storage: Storage) -> None:
+    try_in_vain.enqueue(storage, topic="b")
+    execute(f"UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL, attempts = {MOST_INTERRUPTIONS}")
+    sweep()
+    assert QueuedJob.objects.get().status == "failed"
+    assert given_up == [f"{storage.key} b"]
 
 
 @pytest.mark.parametrize(("is_distributed", "status"), [(False, "failed"), (True, "todo")])
