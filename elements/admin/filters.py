@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -25,6 +26,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from elements.admin.editing.choices import FIXED, ME, NONE, SOMEBODY
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.cultures.missing import is_untranslated
 from elements.derived import AUTHOR_CONTEXTS
@@ -39,7 +41,7 @@ from repository_site.core.wording import GUID
 from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)
-ME, TAGS = "me", "tags"
+TAGS = "tags"
 Elements = QuerySet[Element]
 
 
@@ -187,6 +189,8 @@ class ReferenceFilter(ElementFilter):
     """Elements that refer to a chosen one in some contexts."""
 
     form_class: ClassVar[type[forms.Form]] = ReferenceForm
+    fixed: ClassVar[tuple[str, ...]] = ()
+    """Values that are not elements."""
 
     def target_types(self) -> Collection[str]:
         """Return the types of elements to choose from."""
@@ -198,15 +202,19 @@ class ReferenceFilter(ElementFilter):
     def has_output(self) -> bool:
         return True
 
+    def fixed_values(self) -> tuple[str, ...]:
+        is_person = USER_TYPE in self.target_types() and caller_of(self.request).element_id is not None
+        return (*self.fixed, ME) if is_person else self.fixed
+
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        own = [(ME, _("Me"))] if USER_TYPE in self.target_types() and caller_of(request).element_id else []
-        return own + self.chosen_element()
+        return [(each, str(FIXED[each])) for each in self.fixed_values()] + self.chosen_element()
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        types = ",".join(sorted(self.target_types()))
+        # The select shows nothing but what this address returns.
+        query = urlencode({"types": ",".join(sorted(self.target_types())), "fixed": ",".join(self.fixed_values())})
         for choice in super().choices(changelist):
             widget = choice["form"].fields[self.parameter_name].widget
-            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?types={types}"}
+            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?{query}"}
             yield choice
 
     def narrow(self, elements: Elements, value: str) -> Elements:
@@ -230,20 +238,16 @@ class AuthorFilter(ReferenceFilter):
 class OwnerFilter(ReferenceFilter):
     title = gettext_lazy("owner")
     parameter_name = "owner"
-    NONE, SOMEBODY = "none", "set"
+    fixed = (NONE, SOMEBODY)
 
     def contexts(self) -> Collection[str]:
         return (OWNER,)
 
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        found = super().lookups(request, model_admin)
-        return [(self.NONE, _("Without owner")), (self.SOMEBODY, _("With owner")), *found]
-
     def narrow(self, elements: Elements, value: str) -> Elements:
         owned = Exists(Reference.objects.filter(version_id=OuterRef("newest_id"), context=OWNER))
-        if value == self.SOMEBODY:
+        if value == SOMEBODY:
             return elements.filter(owned)
-        if value != self.NONE:
+        if value != NONE:
             return super().narrow(elements, value)
         types = [each for each in self.labels.configuration.types.values() if has_owner(each)]
         return self.of_types(elements, types).filter(~owned)

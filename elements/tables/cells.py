@@ -24,13 +24,11 @@ SEPARATOR = "\n"
 # Spreadsheets take a text with such a beginning for a formula when they open csv, full-width forms included, and some
 # skip spaces before it. The apostrophe is the mark itself.
 _BEGINNINGS = "=+\\-@\uff1d\uff0b\uff0d\uff20'"
+BEGINNING = re.compile(f" *[{_BEGINNINGS}\t\r\n]")
 # A spreadsheet whose users write 1,5 separates cells by semicolons, so for it a cell may begin inside a text as well.
-_FORMULA = f"(?:^(?= *[{_BEGINNINGS}\t\r\n])|(?<=[;\t\r\n])(?= *[{_BEGINNINGS}]))"
-FORMULA = re.compile(_FORMULA)
-MARKED = re.compile(_FORMULA.replace("(?= *[", "'(?= *["))
+INSIDE = re.compile(f"([;\t\r\n])(?= *[{_BEGINNINGS}])")
+MARKED_INSIDE = re.compile(f"([;\t\r\n])'(?= *[{_BEGINNINGS}])")
 MARK = "'"
-# Most cells are neither, which is found out faster than where a formula begins.
-SUSPICIOUS, DIVISIBLE = re.compile(f" *[{_BEGINNINGS}\t\r\n]"), re.compile("[;\t\r\n]")
 DATED = frozenset({DataType.DATE, DataType.DATE_TIME})
 
 
@@ -87,12 +85,15 @@ def csv_text(cell: Cell) -> str:
     removes it."""
     if not isinstance(cell, str):
         return plain_text(cell)
-    return FORMULA.sub(MARK, cell) if SUSPICIOUS.match(cell) or DIVISIBLE.search(cell) else cell
+    # Most texts have nothing to mark, and a search is faster than a replacement.
+    text = INSIDE.sub(rf"\1{MARK}", cell) if INSIDE.search(cell) else cell
+    return MARK + text if BEGINNING.match(text) else text
 
 
 def read_csv_text(text: str) -> str:
     """Return the text that `csv_text` has written."""
-    return MARKED.sub("", text)
+    plain = MARKED_INSIDE.sub(r"\1", text) if MARK in text else text
+    return plain[1:] if plain.startswith(MARK) and BEGINNING.match(plain, 1) else plain
 
 
 def plain_text(cell: Cell) -> str:

@@ -31,6 +31,8 @@ from storage.tenancy.scope import tenant_scope
 CALLER = Caller(CallerKind.STAFF, "import_table", frozenset(Role))
 MOST_BYTES = 50 * 1024 * 1024
 ARCHIVE = b"PK"
+# Elements that an import is restricted to.
+NEW, EXISTING = "new", "existing"
 
 
 def read_file(path: Path) -> ReadTable:
@@ -62,12 +64,17 @@ def key_column(known: Mapping[str, Column], name: str) -> Column | None:
     return values[name]
 
 
+def import_choices(known: Mapping[str, Column], key: str, type: str, only: str) -> ImportChoices:
+    """Return choices as people make them."""
+    return ImportChoices(key_column(known, key), type, creates=only != EXISTING, updates=only != NEW)
+
+
 @dataclass(frozen=True, slots=True)
 class TableFile:
     storage: Storage
     table: ReadTable
 
-    def run(self, key: str, type: str, *, dry_run: bool) -> TableReport:
+    def run(self, key: str, type: str, only: str = "", *, dry_run: bool) -> TableReport:
         """Plan or import the table in one transaction."""
         with tenant_scope(self.storage), transaction.atomic():
             writer = settled_writer(self.storage, CALLER, "")
@@ -78,5 +85,5 @@ class TableFile:
             reader = Reader(configuration, Audience(True), ZoneInfo(self.storage.time_zone), address)
             known, headers = known_columns(configuration), self.table.headers
             mapping = map_columns(headers, wanted_columns(headers, known, remembered_columns()))
-            choices = ImportChoices(key_column(known, key), type)
+            choices = import_choices(known, key, type, only)
             return (plan_import if dry_run else import_table)(writer, reader, self.table, mapping, choices)

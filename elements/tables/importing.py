@@ -46,6 +46,9 @@ class ImportChoices:
     """Attribute by which rows without an id are found."""
     type: str = ""
     """Type of new elements in rows that name none."""
+    creates: bool = True
+    updates: bool = True
+    """Rows of elements that are not to be created or updated are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +159,11 @@ class _TableImport:
                 _("No column of the table is known. Name columns as an export does, such as id and name[1033].")
             )
         self._find_elements()
-        self._compare([each for each in self.drafts if not each.is_new and not each.problems])
-        for draft in self.drafts:
-            if draft.is_new and not draft.problems:
+        fine = [each for each in self.drafts if not each.problems]
+        if self.choices.updates:
+            self._compare([each for each in fine if not each.is_new])
+        for draft in fine if self.choices.creates else ():
+            if draft.is_new:
                 self._draft_new(draft)
         self._find_targets()
         # Rows with a problem are checked, too: all problems are reported together.

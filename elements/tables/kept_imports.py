@@ -21,8 +21,8 @@ from elements.permissions import sees_drafts
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
 from elements.tables.drafts import CellNote, RowDraft
-from elements.tables.files import key_column, read_any
-from elements.tables.importing import ImportChoices, TableReport, import_table, plan_import
+from elements.tables.files import import_choices, read_any
+from elements.tables.importing import TableReport, import_table, plan_import
 from elements.tables.mapping import (
     known_columns,
     map_columns,
@@ -60,13 +60,15 @@ class KeptChoices:
 
     key: str = ""
     type: str = ""
+    only: str = ""
     columns: dict[int, str] = field(default_factory=dict)
     """Chosen columns by the places of headers."""
 
     @classmethod
     def of(cls, table: TableImport) -> KeptChoices:
         given = table.choices
-        return cls(given["key"], given["type"], {int(place): name for place, name in given["columns"].items()})
+        columns = {int(place): name for place, name in given["columns"].items()}
+        return cls(given["key"], given["type"], given["only"], columns)
 
 
 def find_import(caller: Caller) -> TableImport | None:
@@ -221,7 +223,7 @@ def _import(storage: Storage, caller: Caller, table: TableImport, read: ReadTabl
     # A person can correct the columns, whatever the problem is.
     table.report = {"headers": headers}
     mapping = map_columns(read.headers, wanted)
-    choices = ImportChoices(key_column(known, chosen.key), chosen.type)
+    choices = import_choices(known, chosen.key, chosen.type, chosen.only)
     if table.progress == Progress.PREVIEWING:
         report = plan_import(writer, reader, read, mapping, choices)
         return {**_preview(report), "digest": digest_of(report), "headers": headers}

@@ -13,6 +13,7 @@ from django.db import connection
 
 from elements.cultures.changing import add_culture, remove_culture
 from facets.configuration import configuration_of, forget_configurations, settled_configuration
+from repository_site.core.problems import Conflict
 from storage.models import Storage
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
@@ -60,6 +61,29 @@ def test_a_removal_waits_for_a_writer_that_knows_the_culture(busy: Storage) -> N
     assert not other.is_alive()
     with tenant_scope(busy):
         assert FRENCH not in settled_configuration(busy).cultures.data
+
+
+def test_a_culture_that_is_used_meanwhile_is_not_removed(api: ApiClient, busy: Storage) -> None:
+    """The removal has begun before a writer commits a value in the culture."""
+    add_culture(busy, FRENCH)
+    token, refused = token_for(busy, Role.ADMINISTRATOR), list[str]()
+
+    def remove(storage: Storage) -> None:
+        try:
+            remove_culture(storage, FRENCH)
+        except Conflict as problem:
+            refused.append(problem.message)
+
+    with tenant_scope(busy):
+        settled_configuration(busy)
+        other = beside(remove)
+        other.join(0.5)
+        body = {"elements": [{"type": "person", "attributes": {"name": {"1033": "Ann", str(FRENCH): "Anne"}}}]}
+        response = api.post(PEOPLE, body, "application/json", token=token)
+        assert response.status_code == 200, response.content
+    other.join(20)
+    assert refused == ["The culture 1036 is in use: versions with values: 1. Remove it with its values."]
+    assert FRENCH in busy.culture_set().data
 
 
 def test_every_process_learns_of_a_new_culture(api: ApiClient, busy: Storage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -252,6 +253,23 @@ def test_choices_are_searched_among_allowed_types(office: Office) -> None:
     assert choices("types=user&page=2") == {"results": [], "pagination": {"more": False}}
     assert office.get("elements/choices/?types=nothing").status_code == 404
     assert office.get("elements/choices/?type=subProcess&context=nothing").status_code == 404
+
+
+def test_the_filter_by_owner_also_offers_to_have_none(handbook: Storage, office: Office) -> None:
+    """The select shows nothing but what the address of its choices returns."""
+    anna = Office(handbook, Role.ANALYZER, Role.EDITOR, user_id=ID["anna"])
+    with tenant_scope(handbook):
+        version = ElementVersion.objects.get(id=ID["anna"])
+        version.attributes = {**version.attributes, "roleEditor": {"127": True}}
+        version.save()
+    for visitor, fixed in ((office, ["none", "set"]), (anna, ["none", "set", "me"])):
+        page = html.unescape(visitor.get(LIST).content.decode())
+        [address] = re.findall(r'data-ajax--url="([^"]*fixed=none[^"]*)"', page)
+        found = [each["id"] for each in visitor.get(address).json()["results"]]
+        assert found[: len(fixed)] == fixed
+        assert ID["anna"] in found
+        assert [each["text"] for each in visitor.get(f"{address}&term=anna").json()["results"]] == ["Anna Berg"]
+    assert "none" not in [each["id"] for each in office.get("elements/choices/?types=user&fixed=x").json()["results"]]
 
 
 @pytest.mark.parametrize(

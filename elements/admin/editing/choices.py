@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.searching import BY_NAME, listed_elements, search
@@ -17,6 +18,9 @@ from repository_site.core.problems import NotFound
 from repository_site.core.wording import clean_text
 from storage.back_office import storage_office
 
+# Values of filters that are not elements. They come first while nothing is typed.
+ME, NONE, SOMEBODY = "me", "none", "set"
+FIXED = {ME: gettext_lazy("Me"), NONE: gettext_lazy("Without owner"), SOMEBODY: gettext_lazy("With owner")}
 PAGE_SIZE = 20
 MAX_PAGE = 1_000
 
@@ -37,7 +41,9 @@ def choices_view(request: HttpRequest) -> HttpResponseBase:
     ids = list(map(str, found_ids))
     named = labels.elements(ids[:PAGE_SIZE])
     culture = request.GET.get("culture", "")
-    found = [_choice(labels, named[each], culture) for each in ids[:PAGE_SIZE] if each in named]
+    fixed = request.GET.get("fixed", "").split(",") if page <= 1 and not text else []
+    found = [{"id": each, "text": str(FIXED[each])} for each in fixed if each in FIXED]
+    found += [_choice(labels, named[each], culture) for each in ids[:PAGE_SIZE] if each in named]
     return JsonResponse({"results": found, "pagination": {"more": len(ids) > PAGE_SIZE}})
 
 

@@ -78,7 +78,8 @@ def _act(request: HttpRequest) -> HttpResponseBase:
 def _choices(request: HttpRequest) -> KeptChoices:
     given = request.POST
     columns = {place: clean_text(given[name]) for place in range(MOST_COLUMNS) if (name := f"column-{place}") in given}
-    return KeptChoices(clean_text(given.get("key", "")), clean_text(given.get("type", "")), columns)
+    key, type, only = (clean_text(given.get(name, "")) for name in ("key", "type", "only"))
+    return KeptChoices(key, type, only, columns)
 
 
 def _result(table: TableImport) -> str:

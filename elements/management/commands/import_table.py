@@ -34,6 +34,9 @@ class Command(RepositoryCommand):
             "--key", default="", metavar="COLUMN", help="attribute that finds elements of rows without an id"
         )
         parser.add_argument("--type", default="", help="type of new elements in rows that name none, such as system")
+        parser.add_argument(
+            "--only", default="", choices=["new", "existing"], help="create or update elements, and leave others alone"
+        )
         parser.add_argument("--dry-run", action="store_true", help="report what would change, but change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,7 +46,9 @@ class Command(RepositoryCommand):
         storage = storage_at(options["collection"], options["storage"])
         table = read_file(options["file"])
         try:
-            report = TableFile(storage, table).run(options["key"], options["type"], dry_run=options["dry_run"])
+            report = TableFile(storage, table).run(
+                options["key"], options["type"], options["only"], dry_run=options["dry_run"]
+            )
         except Problem as problem:
             for text in problem.details if len(problem.details) > 1 else ():
                 self.stderr.write(text)

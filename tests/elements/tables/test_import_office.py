@@ -145,6 +145,9 @@ def test_rows_without_an_id(office: Office, desk: TableDesk) -> None:
     assert "a new element needs a type" in main_text(choose(office, content))
     preview = choose(office, content, key="name[1033]", type="thing")
     assert "1 new, 1 changed, 0 unchanged." in main_text(preview)
+    preview = send(office, **{**form_data(preview), "only": "new"}, _preview="")
+    assert "1 new, 0 changed, 1 unchanged." in main_text(preview)
+    preview = send(office, **{**form_data(preview), "only": ""}, _preview="")
     assert "2 elements were imported." in imported(office, preview)
     assert desk.element(ID["thing"])["attributes"]["note"] == {"127": "a"}
 

@@ -20,7 +20,7 @@ from tests.elements.office import Office, form_data, main_text
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
-NUMBER = 20_000 if IS_FULL else 2_000
+NUMBER = 10_000 if IS_FULL else 2_000
 USER = "00000000-0000-0009-0000-000000000003"
 IMPORT = "elements/element/import/"
 

@@ -17,8 +17,11 @@ from pytest_django import Settings
 from elements.models import ElementChange
 from elements.reading.rows import VersionRow
 from elements.tables.cells import Cell
+from elements.tables.columns import ID as ID_COLUMN
+from elements.tables.columns import Column, ColumnKind, property_name
 from elements.tables.files import TableFile, read_any
 from elements.tables.importing import TableReport
+from elements.tables.mapping import wanted_columns
 from elements.tables.rows import TableRows
 from elements.tables.typed_values import same_files
 from repository_site.core.problems import Invalid
@@ -30,11 +33,14 @@ from tests.elements.workshop import ID
 
 pytestmark = pytest.mark.django_db
 FORMATS = ("csv", "xlsx")
+VALUE = ColumnKind.VALUE
 NAMED = {"name": {"1031": "Neu", "1033": "New"}}
 
 
-def run(desk: TableDesk, content: bytes, *, key: str = "", type: str = "", dry_run: bool = False) -> TableReport:
-    return TableFile(desk.storage, read_any(content, "table")).run(key, type, dry_run=dry_run)
+def run(
+    desk: TableDesk, content: bytes, *, key: str = "", type: str = "", only: str = "", dry_run: bool = False
+) -> TableReport:
+    return TableFile(desk.storage, read_any(content, "table")).run(key, type, only, dry_run=dry_run)
 
 
 def table(desk: TableDesk, format: str = "xlsx", edits: Edits | None = None, **query: str) -> bytes:
@@ -144,6 +150,15 @@ def test_elements_are_found_by_a_key(desk: TableDesk) -> None:
     assert again.counts == {"create": 0, "update": 0, "unchanged": 2}
 
 
+def test_new_or_existing_elements_can_be_left_alone(desk: TableDesk) -> None:
+    rows = [["name[1033]", "name[1031]", "note"], ["Thing", "Thing deutsch", "a"], ["New", "Neu", "b"]]
+    for only, create, update in (("new", 1, 0), ("existing", 0, 1)):
+        report = run(desk, saved_csv(rows), key="name[1033]", type="thing", only=only, dry_run=True)
+        assert report.counts == {"create": create, "update": update, "unchanged": 1}
+    # What is left alone has no problems.
+    assert problems(run(desk, saved_csv(rows), only="existing", dry_run=True)) == []
+
+
 def test_keys_that_several_elements_or_rows_have(desk: TableDesk) -> None:
     desk.update({"id": ID["other"], "attributes": {"name": {"1033": "Thing"}}})
     rows: list[list[Any]] = [["name[1033]", "note"], ["Thing", "a"], ["New", "b"], ["New", "c"], [None, "d"]]
@@ -160,6 +175,15 @@ def test_the_type_of_a_row_decides_between_elements_with_the_same_key(desk: Tabl
     rows = [["name[1033]", "type", "name[1031]"], ["Thing", "box", "Kiste"]]
     assert run(desk, saved_csv(rows), key="name[1033]").counts == {"create": 0, "update": 1, "unchanged": 0}
     assert desk.element(ID["box"])["attributes"]["name"] == {"1031": "Kiste", "1033": "Thing"}
+
+
+def test_headers_are_found_without_letter_case_but_exactly_first() -> None:
+    known = {each.header: each for each in (ID_COLUMN, Column("Note", VALUE, "Note"), Column("note", VALUE, "note"))}
+    headers = {0: "ID", 1: "note", 2: "Note", 3: "else"}
+    found = wanted_columns(headers, known, {})
+    assert [each.header if each else None for each in found.values()] == ["id", "note", "Note", None]
+    # A property never takes the place of the id.
+    assert (property_name("ID"), property_name("name")) == ("property ID", "name")
 
 
 def test_rows_without_values_of_known_columns_are_left_alone(desk: TableDesk) -> None:

@@ -10,7 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from elements.tables import xlsx_writing
 from elements.tables.cells import Cell
+from elements.tables.xlsx_reading import read_xlsx as read_ours
 from elements.tables.xlsx_writing import MOST_TEXT, SHEET, WorkbookWriter, column_letters, shortened, utf16_length
 from tests.elements.tables.table_desk import read_xlsx
 
@@ -55,6 +57,18 @@ def test_an_archive_is_written_in_pieces() -> None:
     pieces = [writer.rows([[f"{number}-{place}"] for place in range(500)]) for number in range(20)]
     assert all(len(each) < 100_000 for each in pieces)
     assert len(read_xlsx(b"".join(pieces) + writer.end())) == 10_001
+
+
+@pytest.mark.parametrize("total", [3, 1_000])
+def test_large_sheets_have_64_bit_sizes(total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them, the archive ends with an error at 2 GB. The first rows tell how large the sheet becomes."""
+    monkeypatch.setattr(xlsx_writing, "LARGE", 10_000)
+    writer = WorkbookWriter(["id"], [True])
+    content = writer.rows([["1"], ["2"]], total) + writer.rows([["3"]], total) + writer.end()
+    assert read_xlsx(content) == [["id"], ["1"], ["2"], ["3"]]
+    assert len(read_ours(content).rows) == 3
+    needs_version_45 = ZipFile(io.BytesIO(content)).getinfo(SHEET).extract_version == 45
+    assert needs_version_45 is (total == 1_000)
 
 
 def test_names_of_columns() -> None:
