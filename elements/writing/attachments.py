@@ -55,6 +55,11 @@ def insert_files(rows: Collection[tuple[str, str, str]]) -> None:
             SELECT n.id, n.version, n.attribute, n.file
             FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::uuid[]) AS n (id, version, attribute, file)"""
         execute(sql, as_arrays([(str(uuid4()), *row) for row in rows]))
+        # The week after which an unused file is removed begins again when no version has it any more (D454).
+        used = (
+            "UPDATE storage_storedfile SET unused_since = NULL WHERE id = ANY(%s::uuid[]) AND unused_since IS NOT NULL"
+        )
+        execute(used, [id_array({file for *_, file in rows})])
 
 
 def forget_files(versions: Collection[str]) -> None:

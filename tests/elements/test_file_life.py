@@ -84,6 +84,14 @@ def test_another_upload_keeps_a_file(desk: FileDesk, architect: str) -> None:
     assert remove_unused_files(desk.handbook) == 0
 
 
+def test_another_use_keeps_a_file(desk: FileDesk, architect: str) -> None:
+    id = desk.upload(architect)["id"]
+    age(desk.handbook, "plan.png")
+    desk.attach(architect, {"id": id})
+    desk.attach(architect)
+    assert remove_unused_files(desk.handbook) == 0
+
+
 def test_leftovers_are_removed(desk: FileDesk, architect: str) -> None:
     desk.upload(architect)
     (content,) = contents(desk.folder)
