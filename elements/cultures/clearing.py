@@ -110,7 +110,9 @@ def _clear_versions(writer: Writer, versions: list[str], culture: str) -> None:
             _clear_versions(writer, [each], culture)
         return
     rows = [stored.versions[each] for each in versions if each in stored.versions]
-    write_changes(writer, [_without(writer, row, culture) for row in rows])
+    # The command and the job may clear at the same time: the one that waits for the lock finds nothing left.
+    changes = [_without(writer, row, culture) for row in rows]
+    write_changes(writer, [change for change in changes if change.changed])
 
 
 def _without(writer: Writer, row: VersionRow, culture: str) -> PlannedChange:
@@ -142,15 +144,17 @@ def _clear_diagrams(storage: Storage, lcid: int) -> int:
             return 0
         owners = elements_of(versions)
         lock_elements(owners.values(), ())
-        notes, ids = _removed_texts(versions, culture), id_array(versions)
+        notes = _removed_texts(versions, culture)
+        changed = [each for each in versions if each in notes]
+        ids = id_array(changed)
         lanes = "UPDATE elements_lane SET name = name - %s::text WHERE version_id = ANY(%s::uuid[])"
         flows = """UPDATE elements_shapeflow SET label = label - %s::text WHERE shape_id = ANY(ARRAY(
             SELECT s.id FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[])))"""
         statements.execute(lanes, [culture, ids])
         statements.execute(flows, [culture, ids])
-        statements.touch_versions(versions, writer.author.now, None)
+        statements.touch_versions(changed, writer.author.now, None)
         drawn = ElementChange.Action.DRAWN
-        record(writer.author, [HistoryEntry(owners[each], each, drawn, *notes[each]) for each in versions])
+        record(writer.author, [HistoryEntry(owners[each], each, drawn, *notes[each]) for each in changed])
     return len(versions)
 
 

@@ -169,6 +169,24 @@ def test_pages_and_changes_before_the_values_are_removed(desk: UpdateDesk) -> No
         assert find_uses(1031) == CultureUses(0, 0, 0, 0)
 
 
+def test_values_that_are_gone_are_not_in_the_history_again(desk: UpdateDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command and the job may read the same versions before one of them clears them."""
+    with tenant_scope(desk.storage):
+        versions = [str(each) for each in ElementVersion.objects.values_list("id", flat=True)]
+    remove_culture(desk.storage, 1031, with_values=True)
+    with tenant_scope(desk.storage):
+        for _time in range(2):
+            clearing._clear_versions(clearing._writer(desk.storage), versions, "1031")
+        entries = ElementChange.objects.filter(caller_label="cultures")
+        assert all(each.after for each in entries)
+        count = len(entries)
+    lane = [[ID["order-3"]], [ID["order-3"]], []]
+    monkeypatch.setattr(clearing, "fetch", lambda sql, given: [lane.pop(0)] if sql == clearing._DIAGRAMS else [])
+    assert clearing._clear_diagrams(desk.storage, 1031) == 1
+    with tenant_scope(desk.storage):
+        assert ElementChange.objects.filter(caller_label="cultures").count() == count
+
+
 def test_the_job_lets_others_run(desk: UpdateDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clearing, "TURN", -1)
     monkeypatch.setattr(clearing, "_VERSIONS", clearing._VERSIONS.replace("LIMIT 100", "LIMIT 2"))
