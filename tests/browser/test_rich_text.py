@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Dialog
+from playwright.sync_api import Dialog, expect
 
 from tests.browser.artist import OFFICE, Artist
 from tests.browser.conftest import DEMO, NARROW, NewVisitor, wait_until
@@ -249,7 +249,7 @@ def test_the_editor_works_by_keyboard(author: RichTextAuthor) -> None:
     author.keys.press("Shift+Tab")
     assert is_focused(first)
     author.keys.press("Enter")
-    assert first.get_attribute("aria-pressed") == "true"
+    expect(first).to_have_attribute("aria-pressed", "true")
     author.save()
     assert author.stored() == "<ul>\n<li><strong>one</strong></li>\n<li><strong>two</strong></li>\n</ul>"
 

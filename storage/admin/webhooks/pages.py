@@ -91,7 +91,9 @@ class WebhookAdmin(StorageModelAdmin):
         waiting = (_("%d waiting; further events follow later") if number >= MOST_WAITING else _("%d waiting")) % number
         number = webhook.numbers[DeliveryState.DEAD]
         dead = ngettext("%d dead letter", "%d dead letters", number) % number
-        return format_html('<a class="underline" href="{}">{}</a>', address, two_lines(waiting, dead))
+        texts = {DeliveryState.WAITING: waiting, DeliveryState.DEAD: dead}
+        link = '<a class="underline" href="{}&amp;state={}">{}</a>'
+        return two_lines(*(format_html(link, address, state.value, text) for state, text in texts.items()))
 
     @admin.display(description=gettext_lazy("created"), ordering="created_on")
     def created(self, webhook: Webhook) -> SafeString:
