@@ -25,7 +25,7 @@ SLOWEST = 3.0 if IS_FULL else float("inf")
 # Rounds of each measurement; the median counts.
 ROUNDS, ATTEMPTS = (3, 3) if IS_FULL else (1, 1)
 # Seconds in which an attacker uses up its budget, and in which its last requests end.
-BEGINNING, END = (4.0, 4.0) if IS_FULL else (3.0, 1.0)
+BEGINNING, END = (4.0, 4.0) if IS_FULL else (2.0, 0.5)
 Plan = list[dict[str, Any]]
 
 
