@@ -94,14 +94,12 @@ TESTS = (
 )
 # With a slash: a run of `tests` would also check that every operation is called.
 WHOLE_SUITE = ("tests/",)
-# Lost connections at every trip, random changes and filters, and many clients of a server.
+# Random changes and filters, and many clients of a server.
 LONG_TESTS = (
     "tests/elements/test_feed_side_by_side.py",
     "tests/elements/test_filter_agreement.py",
-    "tests/elements/test_lost_connections.py",
     "tests/elements/test_writing_model.py",
     "tests/elements/test_writing_under_load.py",
-    "tests/release/test_release_model.py",
     "tests/release/test_release_under_load.py",
 )
 # Not durable, as the cluster of the other tests.

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.citus import FEWEST_SHARDS, CitusCluster
+from tests.scale import only_at_full_scale
 from tests.server_process import Server, free_port
 
 pytestmark = [
@@ -68,6 +69,7 @@ def test_the_first_release_becomes_a_cluster(cluster: CitusCluster, server: Serv
     assert content(server) == before
 
 
+@only_at_full_scale
 def test_a_cluster_gets_later_migrations(cluster: CitusCluster, server: Server) -> None:
     before = content(server)
     go_back(server, FIRST_DISTRIBUTED)
