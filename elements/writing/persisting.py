@@ -26,7 +26,7 @@ Place = tuple[str | None, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What the content of the storage adds to planned changes: places in the tree, and changes of attached files."""
+    """Places in the tree and changes of attached files, which depend on the content of the storage."""
 
     places: dict[str, Place]
     attached: Sequence[PlannedChange]
