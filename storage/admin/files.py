@@ -17,7 +17,8 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
 from repository_site.core.database.statements import fetch, id_array
-from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
+from storage.access.staff import staff_names
+from storage.back_office import StorageModelAdmin, storage_office
 from storage.back_office.cells import ago, badge, two_lines
 from storage.files import FILES_PATH
 from storage.files.cleaning import is_unused
@@ -50,8 +51,10 @@ class FilesList(ChangeList):
         sql = f"""SELECT f.id, t.state, {is_unused()} FROM storage_storedfile f
             LEFT JOIN storage_filetext t ON t.digest = f.digest WHERE f.id = ANY(%s::uuid[])"""  # noqa: S608  constants
         found = {id: more for id, *more in fetch(sql, [id_array(str(each.pk) for each in self.result_list)])}
+        names = staff_names({each.uploaded_by for each in self.result_list})
         for file in self.result_list:
             file.text_state, file.is_unused = found.get(file.pk, (None, True))
+            file.uploader = names.get(file.uploaded_by, file.uploaded_by)
 
 
 @admin.register(StoredFile, site=storage_office)
@@ -93,16 +96,5 @@ class StoredFileAdmin(StorageModelAdmin):
         return _("Not used") if file.is_unused else _("Used")
 
     @admin.display(description=gettext_lazy("uploaded"), ordering="uploaded_on")
-    def uploaded(self, file: StoredFile) -> SafeString:
-        return two_lines(ago(file.uploaded_on), file.uploaded_by)
-
-
-storage_office.add_navigation(
-    NavigationEntry(
-        NavigationGroup.CONTENT,
-        gettext_lazy("Files"),
-        "attach_file",
-        "storage_storedfile_changelist",
-        roles=ADMINISTRATORS,
-    )
-)
+    def uploaded(self, file: Any) -> SafeString:
+        return two_lines(ago(file.uploaded_on), file.uploader)
