@@ -47,11 +47,12 @@ REMOVE_FILES = "DELETE FROM elements_searchfile s WHERE s.id = ANY(%s::uuid[])"
 ADD_FILES = """INSERT INTO elements_searchfile (id, words)
     SELECT t.id, elements_search_fold(replace(t.text, E'\n', E' \n ')) FROM storage_filetext t
     WHERE t.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""
-# Documents of versions, and of texts of files, that were deleted while the triggers were missing.
-REMOVE_ORPHANS = (
-    "DELETE FROM elements_searchdocument d WHERE NOT EXISTS (SELECT FROM elements_elementversion v WHERE v.id = d.id)",
-    "DELETE FROM elements_searchfile s WHERE NOT EXISTS (SELECT FROM storage_filetext t WHERE t.id = s.id)",
-)
+# Documents of versions, and of texts of files, that were deleted while the triggers were missing. Even a statement that
+# deletes no words of files marks the content, which the removal of the storage does not expect.
+REMOVE_ORPHANS = """DELETE FROM elements_searchdocument d
+    WHERE NOT EXISTS (SELECT FROM elements_elementversion v WHERE v.id = d.id)"""
+FILE_ORPHANS = """SELECT s.id::text FROM elements_searchfile s
+    WHERE NOT EXISTS (SELECT FROM storage_filetext t WHERE t.id = s.id)"""
 # A removal of the storage waits for a portion, and a portion for a removal. Postings have no foreign key that would
 # keep them apart (D426), and that of documents waits only at the end of a portion, which would be a deadlock.
 KEEP_STORAGE = "SELECT FROM storage_storage s WHERE s.id = %s::uuid FOR KEY SHARE"
@@ -93,9 +94,10 @@ def rebuild_search(storage: Storage) -> Iterator[int]:
     A portion that meets a deadlock with a change is repeated. Raise StorageGone if the storage is removed meanwhile.
     Files whose text was never read are left to the job that reads them.
     """
-    with tenant_scope(storage):
-        for sql in REMOVE_ORPHANS:
-            _run(sql)
+    with _portion(storage):
+        _run(REMOVE_ORPHANS)
+        if orphans := [row[0] for row in fetch(FILE_ORPHANS)]:
+            _run(REMOVE_FILES, [id_array(orphans)])
         note_missing_texts(storage)
     for rewrite in (_rewrite_documents, _rewrite_files):
         last: str | None = FIRST
