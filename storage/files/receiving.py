@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -19,17 +19,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from repository_site.core.problems import Invalid, Problem, TooLarge, TooSlow, Unreadable, placed
+from repository_site.core.refused_bodies import PIECE, discard_body
 from storage.files.contents import incoming_file, storing
 from storage.files.media_types import ContentProbe, file_name
 
 MULTIPART = "multipart/form-data"
 # The field of a form that has the file.
 FILE = "file"
-PIECE = 128 * 1024
 # Bytes of a form beside its file: boundaries, headers and other fields.
 FORM_ROOM = 64 * 1024
-# Bytes of a refused body that are read nevertheless.
-DISCARDED = 16 * 1024 * 1024
 # Enough for the last boundary, and for some line breaks after it.
 TAIL = 512
 CUT_OFF = gettext_lazy("The request body is shorter than its Content-Length; nothing was stored. Send the file again.")
@@ -54,9 +52,10 @@ def received_file(request: HttpRequest, name: str | None) -> Iterator[ReceivedFi
         taking = _Taking(file)
         body = _Body(request)
         try:
+            body.check_length()
             given, claimed = _read(request, body, taking)
         except TooLarge:
-            body.discard()
+            discard_body(request, body.left, body.most, already=body.read_so_far)
             raise
         body.finish()
         with storing():
@@ -115,6 +114,8 @@ class _Body:
         self.left = None if is_chunked else int(length or 0)
         self.read_so_far = 0
         self.tail = b""
+
+    def check_length(self) -> None:
         if (self.left or 0) > self.most:
             raise too_large()
 
@@ -138,13 +139,6 @@ class _Body:
             self.left -= len(piece)
         self.tail = (self.tail + piece)[-TAIL:]
         return piece
-
-    def discard(self) -> None:
-        """Read the rest of a body that is refused, if it is short: many clients send all of it before they read."""
-        left = DISCARDED if self.left is None else min(self.left, DISCARDED)
-        with suppress(OSError):
-            while left > 0 and (piece := self.input.read(min(PIECE, left))):
-                left -= len(piece)
 
     def finish(self) -> None:
         """Raise if the body is not complete."""
