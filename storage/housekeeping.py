@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from storage.access.sign_ins import forget_old_failures
+from storage.access.token_addresses import forget_old_addresses
 from storage.events.numbering import forget_old_events
 from storage.files.cleaning import remove_unused_files
 from storage.files.texts import note_missing_texts
@@ -62,10 +63,12 @@ def _forget_keys(storage: Storage) -> None:
 
 @periodic_job("storage.clean_up", cron="50 * * * *")
 def clean_up() -> None:
-    """Delete expired sessions, old counts of requests and of failed sign-ins, and old failed jobs."""
+    """Delete expired sessions, old counts of requests and of failed sign-ins, addresses that tokens have not used for
+    long (D487), and old failed jobs."""
     SessionStore.clear_expired()
     forget_old_hours()
     forget_old_failures()
+    forget_old_addresses()
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_FAILED, [KEPT_FAILURES])
 

@@ -17,7 +17,6 @@ from elements.reading.assembly.assembler import ancestors
 from elements.reading.names import language_culture, read_names
 from elements.reading.rows import Audience, read_identities, read_parents
 from elements.reading.visible_events import visible_events
-from facets.clearance import clearance_of
 from facets.configuration import Configuration
 from repository_site.core.database.statements import fetch, id_array, look_up
 from repository_site.core.problems import Forbidden, Invalid
@@ -150,7 +149,7 @@ def changes_of_subscriptions(
     direct = {str(each.element_id) for each in own}
     subtrees = {str(each.element_id) for each in own if each.is_subtree}
     last: dict[str, SubscribedChange] = {}
-    only = visible_events(clearance_of(caller.roles), configuration)
+    only = visible_events(caller, configuration)
     for each in _events(direct, since, only) + (_events_below(subtrees, since, only) if subtrees else []):
         if each.element not in last or last[each.element].time < each.time:
             last[each.element] = each

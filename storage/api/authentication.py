@@ -20,7 +20,7 @@ TOKEN_HEADER = "HTTP_SYMBIO_AUTH_TOKEN"
 def authenticate(request: Request, context: Context) -> Caller:
     value = presented_token(request, context)
     if value is not None:
-        return recognise_token(value, context)
+        return recognise_token(value, context, request.META.get("REMOTE_ADDR", ""))
     caller = _staff_caller(request, context)
     if caller is not None:
         return caller

@@ -22,6 +22,7 @@ from storage.access.tokens import mirror
 from storage.backup.account_labels import labels_here, relabelled
 from storage.backup.contents import (
     CONTENTS,
+    TOKEN_LIMITS,
     TOKEN_MOMENTS,
     Contents,
     applied_migrations,
@@ -355,10 +356,11 @@ def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
         roles=kept["roles"],
         user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
         storage=storage,
+        **{name: kept[name] for name in TOKEN_LIMITS},
         **{name: _moment(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
     for field in ApiToken._meta.concrete_fields:
-        if field.name in ("name", "valid_from", "created_on"):
+        if field.name in ("name", "valid_from", "created_on", *TOKEN_LIMITS):
             field.clean(getattr(token, field.name), token)
     return token
 

@@ -18,7 +18,7 @@ from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken, TokenRevocation, TokenState
+from storage.models.tokens import ApiToken, TokenAddress, TokenRevocation, TokenState
 from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.options import AnonymousAccess
 
@@ -53,6 +53,7 @@ __all__ = [
     "StoredFile",
     "Subscription",
     "TenantModel",
+    "TokenAddress",
     "TokenRevocation",
     "TokenState",
     "Webhook",

@@ -19,7 +19,7 @@ from facets.configuration import configuration_of
 from repository_site.core.database.pool import release_connection
 from repository_site.core.fairness.admission import away_from_gate, gate, stream_ticket
 from repository_site.core.middleware import reading
-from repository_site.core.problems import Forbidden, NotFound, Unreadable
+from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
@@ -27,7 +27,6 @@ from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import asks_for_any, is_known, not_modified
-from storage.api.viewset import NO_ROLE
 from storage.files import FILES_PATH
 from storage.files.cleaning import discard_content
 from storage.files.contents import put_content
@@ -147,8 +146,7 @@ class FileViewSet(ElementReadingViewSet):
         """Find storage and caller again: meanwhile the storage may have been removed, or the token revoked."""
         self.context = find_context(self.kwargs["collectionId"], self.kwargs["storageId"], digest_in_header(request))
         self.caller = authenticate(request, self.context)
-        if not self.caller.roles:
-            raise Forbidden(NO_ROLE)
+        self.require_access()
         require_changing(self.caller)
 
     def body_of(self, request: Request) -> bytes:
