@@ -98,7 +98,7 @@ def _described(storage: Storage) -> Contents:
             {
                 "account": each.account.username,
                 "number": each.account_id,
-                "roles": each.roles,
+                "roles": each.roles_by_hand,
                 "user": str(each.user_id) if each.user_id else None,
             }
             for each in storage.memberships.select_related("account").order_by("account__username")
