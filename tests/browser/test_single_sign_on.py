@@ -28,20 +28,24 @@ def test_a_new_employee(visit: NewVisitor) -> None:
         root = visit("root")
         page = root.page
         root.open("/admin/storage/identityprovider/add/")
-        page.get_by_label("Name", exact=True).fill("Mock ID")
-        page.get_by_label("Id", exact=True).fill("mock")
-        page.get_by_label("Collection").select_option(label="demo")
-        page.get_by_label("Issuer").fill(mock.issuer)
-        page.get_by_label("Client id").fill("repository")
-        page.get_by_label("Client secret").fill("secret")
-        page.get_by_label("Mail domains").fill("example.org")
+        given = {
+            "name": "Mock ID",
+            "key": "mock",
+            "issuer": mock.issuer,
+            "client_id": "repository",
+            "client_secret": "secret",
+        }
+        for name, value in given.items():
+            page.locator(f"input[name={name}]").fill(value)
+        page.locator("select[name=collection]").select_option(label="demo")
+        page.locator("textarea[name=mail_domains]").fill("example.org")
         root.check_looks(0)
         page.get_by_role("button", name="Save").click()
         page.wait_for_url("**/rules/")
         page.get_by_label("Claim", exact=True).first.fill("groups")
-        page.get_by_label("Text").first.fill("editors")
-        page.get_by_label("Storage").first.select_option(label="demo/showcase")
-        page.get_by_label("Editor").first.check()
+        page.get_by_label("Text", exact=True).first.fill("editors")
+        page.get_by_label("Storage", exact=True).first.select_option(label="demo/showcase")
+        page.get_by_label("Editor", exact=True).first.check()
         page.get_by_label("Claims, as JSON").fill(json.dumps({"sub": "ada", **CLAIMS}))
         page.get_by_role("button", name="Try out").click()
         assert page.get_by_role("row", name="demo/showcase Editor Rule 1").is_visible()
