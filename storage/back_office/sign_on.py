@@ -5,6 +5,9 @@ They are outside of storages: a provider knows one address for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import structlog
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -16,15 +19,19 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_POST
 
-from repository_site.core.problems import Forbidden, TooManyRequests
+from repository_site.core.fairness.admission import away_from_gate
+from repository_site.core.problems import Busy, Forbidden, TooManyRequests
+from repository_site.core.rest.errors import status_of
 from storage.api.throttling import throttle_address
 from storage.models import IdentityProvider
 from storage.single_sign_on.linking import person_of, sign_on
+from storage.single_sign_on.provider_sessions import end_by_logout_token
 from storage.single_sign_on.providers import provider_with
-from storage.single_sign_on.sessions import begin_session, end_by_logout_token
+from storage.single_sign_on.sessions import begin_session
 from storage.single_sign_on.signed_tokens import TokenRefused, checked_logout_token
 
 log = structlog.get_logger("sign-on")
+T = TypeVar("T")
 
 
 def _found(key: str) -> IdentityProvider:
@@ -49,9 +56,10 @@ def start_page(request: HttpRequest, key: str) -> HttpResponse:
     provider = _found(key)
     try:
         throttle_address(request)
-        return begin(request, provider, safe_address(request, request.GET.get("next", "")))
-    except TooManyRequests as problem:
-        return _refused(request, provider, problem.message, 429)
+        after = safe_address(request, request.GET.get("next", ""))
+        return _without_a_place(request, lambda: begin(request, provider, after))
+    except (TooManyRequests, Busy) as problem:
+        return _refused(request, provider, problem.message, status_of(problem))
     except SignOnFailed as failed:
         log.warning("provider did not answer", provider=provider.key, problem=str(failed))
         return _refused(request, provider, _("%s does not answer as expected. Try again later.") % provider, 502)
@@ -67,10 +75,10 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     provider = _found(key)
     try:
         throttle_address(request)
-        done = finish(request, provider)
+        done = _without_a_place(request, lambda: finish(request, provider))
         account = sign_on(provider, person_of(provider, done.claims))
-    except TooManyRequests as problem:
-        return _refused(request, provider, problem.message, 429)
+    except (TooManyRequests, Busy) as problem:
+        return _refused(request, provider, problem.message, status_of(problem))
     except SignOnFailed as failed:
         log.warning("sign-in failed", provider=provider.key, problem=str(failed))
         if failed.is_cancelled:
@@ -81,6 +89,18 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
         return _refused(request, provider, problem.message, 403)
     begin_session(request, provider, account, done.claims, done.id_token)
     return redirect(safe_address(request, done.next_address) or reverse("admin:index"))
+
+
+def _without_a_place(request: HttpRequest, work: Callable[[], T]) -> T:
+    """Return the result of work that waits for a provider. Others use the place at the gate meanwhile."""
+    failed: Exception | None = None
+    with away_from_gate(request):
+        try:
+            return work()
+        except Exception as problem:
+            # Raised when the request has a place again.
+            failed = problem
+    raise failed
 
 
 def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status: int) -> HttpResponse:

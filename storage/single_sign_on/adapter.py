@@ -16,10 +16,9 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.http import HttpRequest, HttpResponse
 from requests.adapters import BaseAdapter
 
-from repository_site.core.outgoing import send
 from repository_site.core.sealing import Unsealable, unseal
 from storage.models import IdentityProvider
-from storage.single_sign_on.outgoing_requests import ProviderFailed, fetch_json, is_web_address, metadata_of
+from storage.single_sign_on.outgoing_requests import ProviderFailed, ask, fetch_json, is_web_address, metadata_of
 from storage.single_sign_on.providers import PURPOSE, callback_address, provider_with
 from storage.single_sign_on.signed_tokens import TokenRefused, checked_id_token
 
@@ -50,7 +49,7 @@ class CheckedRequests(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
         body: Any = request.body or b""
         headers = {name: str(value) for name, value in request.headers.items() if name.lower() not in _OWN_HEADERS}
-        answer = send(str(request.method), str(request.url), headers, body.encode() if isinstance(body, str) else body)
+        answer = ask(str(request.method), str(request.url), headers, body.encode() if isinstance(body, str) else body)
         if answer.status is None or 300 <= answer.status < 400:
             raise requests.ConnectionError(answer.error or f"redirect {answer.status}", request=request)
         response = requests.Response()

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Invalid, placed
 from storage.models import IdentityProvider, StorageCollection
+from storage.single_sign_on.provider_sessions import end_sessions
 from storage.single_sign_on.providers import save_provider
 
 # Names in the environment, and the fields that they set.
@@ -32,8 +33,10 @@ def adopt_configured_providers() -> None:
     """Store the providers of the environment, and disable those that it no longer has. Keeps their rules and people."""
     keys = [str(each["id"]) for each in settings.SIGN_ON_PROVIDERS]
     gone = IdentityProvider.objects.filter(is_from_settings=True, is_enabled=True).exclude(key__in=keys)
-    if gone.exists():
-        gone.update(is_enabled=False)
+    for provider in gone:
+        provider.is_enabled = False
+        provider.save(update_fields=["is_enabled"])
+        end_sessions(provider)
     for given in settings.SIGN_ON_PROVIDERS:
         try:
             _adopt(given)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -174,12 +175,22 @@ def refuses_account(provider: IdentityProvider, account: StaffAccount) -> str:
 def _remember(provider: IdentityProvider, person: SignedOnPerson, account: StaffAccount) -> None:
     from allauth.socialaccount.models import SocialAccount
 
+    kept = _storable(person.claims)
     SocialAccount.objects.update_or_create(
         provider=str(provider.pk),
         uid=person.subject,
-        defaults={"extra_data": dict(person.claims)},
-        create_defaults={"extra_data": dict(person.claims), "user_id": account.pk},
+        defaults={"extra_data": kept},
+        create_defaults={"extra_data": kept, "user_id": account.pk},
     )
+
+
+def _storable(value: Any) -> Any:
+    """Return a value of JSON without characters that the database refuses."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
 def refresh_memberships(provider: IdentityProvider, account: StaffAccount, grants: Mapping[UUID, Grant]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from urllib.parse import urlsplit
 import orjson
 from django.utils.translation import gettext as _
 
-from repository_site.core.outgoing import send
+from repository_site.core.database.pool import release_connection
+from repository_site.core.outgoing import OutgoingAnswer, send
 from repository_site.core.wording import printable
 from storage.models import IdentityProvider
 
@@ -20,7 +22,12 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 KEPT_SECONDS = 600.0
 # Seconds until an unknown key id loads the keys again.
 RELOAD_SECONDS = 30.0
+# Seconds for which a provider that did not answer is not asked for its metadata again.
+FAILED_SECONDS = 5.0
 MOST_KEYS = 50
+# Threads of a process that wait for providers at the same time, and seconds that others wait for their turn: a provider
+# that is slow must not take the threads from everybody.
+MOST_WAITING, LONGEST_TURN = 4, 3.0
 # Providers whose metadata a process keeps; more are only possible while somebody changes issuers.
 MOST_KEPT = 500
 
@@ -38,15 +45,29 @@ class _Kept:
 
 
 _kept: dict[str, _Kept] = {}
+_failed: dict[str, tuple[float, str]] = {}
+_turns = threading.BoundedSemaphore(MOST_WAITING)
 
 
 def forget_providers() -> None:
     """Forget what providers have answered, after a change of one, and in tests."""
     _kept.clear()
+    _failed.clear()
+
+
+def ask(method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> OutgoingAnswer:
+    """Send a request to a provider, without a database connection; only a few at the same time."""
+    if not _turns.acquire(timeout=LONGEST_TURN):
+        raise ProviderFailed(_("Too many people are signing in; try again."))
+    try:
+        release_connection()
+        return send(method, url, headers, body)
+    finally:
+        _turns.release()
 
 
 def fetch_json(url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    answer = send("GET", url, {"Accept": "application/json", "User-Agent": "content-repository", **(headers or {})})
+    answer = ask("GET", url, {"Accept": "application/json", "User-Agent": "content-repository", **(headers or {})})
     if answer.status != 200:
         reason = answer.error or f"HTTP {answer.status}"
         raise ProviderFailed(f"{printable(url, 200)}: {reason}")
@@ -67,9 +88,16 @@ def metadata_of(provider: IdentityProvider) -> dict[str, Any]:
 def _answers_of(provider: IdentityProvider) -> _Kept:
     kept = _kept.get(provider.issuer)
     if kept is None or kept.until < time.monotonic():
-        kept = _Kept(read_metadata(provider.issuer), time.monotonic() + KEPT_SECONDS)
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
+        until, reason = _failed.get(provider.issuer, (0.0, ""))
+        if until > time.monotonic():
+            raise ProviderFailed(reason)
+        if len(_kept) + len(_failed) >= MOST_KEPT:
+            forget_providers()
+        try:
+            kept = _Kept(read_metadata(provider.issuer), time.monotonic() + KEPT_SECONDS)
+        except ProviderFailed as problem:
+            _failed[provider.issuer] = time.monotonic() + FAILED_SECONDS, str(problem)
+            raise
         _kept[provider.issuer] = kept
     return kept
 

@@ -19,6 +19,7 @@ from repository_site.core.sealing import seal
 from storage.models import AccessRule, IdentityProvider, RuleComparison, Storage, StorageMembership
 from storage.options import Role
 from storage.single_sign_on.outgoing_requests import ProviderFailed, forget_providers, read_metadata
+from storage.single_sign_on.provider_sessions import end_sessions
 from storage.single_sign_on.rules import MOST_RULES
 from storage.tenancy.addresses import public_base
 
@@ -72,6 +73,8 @@ def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: 
     if secret is not None:
         provider.secret = seal(secret, PURPOSE) if secret else ""
     provider.save()
+    if not provider.is_enabled:
+        end_sessions(provider)
     if provider.collection_id is not None:
         # Rules for storages elsewhere would do nothing, and would come back with the next change.
         AccessRule.objects.filter(provider=provider).exclude(storage__collection=provider.collection_id).delete()
@@ -138,8 +141,6 @@ def _issuer_problem(provider: IdentityProvider) -> str:
 def remove_provider(provider: IdentityProvider) -> None:
     """Remove a provider with the roles that it has granted, the subjects of its people and their sessions."""
     from allauth.socialaccount.models import SocialAccount
-
-    from storage.single_sign_on.sessions import end_sessions
 
     end_sessions(provider)
     origin = str(provider.pk)

@@ -70,7 +70,10 @@ def values_of(claims: Claims, name: str) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)[:LONGEST_VALUE] if isinstance(value, str | int | float) else ""
+    if isinstance(value, str):
+        # Texts that the database refuses look for no user element.
+        return value[:LONGEST_VALUE].replace("\0", "").encode("utf-8", "replace").decode()
+    return str(value) if isinstance(value, int | float) else ""
 
 
 def matches(pattern: str, text: str) -> bool:

@@ -1,16 +1,14 @@
-"""Sessions that began at a provider: their start, and their end there or here (D507)."""
+"""Sessions that began at a provider: their start, and signing out there as well (D507)."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import structlog
 from django.conf import settings
 from django.contrib.auth import login
-from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -42,7 +40,7 @@ def begin_session(
             "provider": provider,
             "account": account,
             "subject": claims["sub"],
-            "sid": sid[:255] if isinstance(sid, str) else "",
+            "sid": sid[:255] if isinstance(sid, str) and sid.isprintable() else "",
             "began_on": now,
         },
     )
@@ -72,26 +70,3 @@ def sign_out_address(request: HttpRequest, back: str) -> str:
         "post_logout_redirect_uri": back,
     }
     return f"{address}{'&' if '?' in str(address) else '?'}{urlencode(given)}"
-
-
-def end_by_logout_token(provider: IdentityProvider, claims: dict[str, Any]) -> int:
-    """End the sessions that a checked logout token names, and that began before it; return how many."""
-    found = ProviderSession.objects.filter(provider=provider)
-    if isinstance(claims.get("sid"), str) and claims["sid"]:
-        found = found.filter(sid=claims["sid"])
-    if isinstance(claims.get("sub"), str) and claims["sub"]:
-        found = found.filter(subject=claims["sub"])
-    # The second of the token may have begun before the session did.
-    issued = datetime.fromtimestamp(int(claims["iat"]) + 1, UTC)
-    return _end(found.filter(began_on__lte=issued))
-
-
-def end_sessions(provider: IdentityProvider) -> int:
-    return _end(ProviderSession.objects.filter(provider=provider))
-
-
-def _end(found: QuerySet[ProviderSession]) -> int:
-    keys = list(found.values_list("session_key", flat=True))
-    Session.objects.filter(session_key__in=keys).delete()
-    ProviderSession.objects.filter(session_key__in=keys).delete()
-    return len(keys)

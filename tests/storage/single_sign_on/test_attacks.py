@@ -183,8 +183,9 @@ def test_addresses_inside_the_network(
 def test_a_provider_that_is_away(here: IdentityProvider, there: TestedProvider) -> None:
     there.close()
     forget_providers()
-    response = Client().get("/admin/sso/acme/")
-    assert (response.status_code, b"does not answer as expected" in response.content) == (502, True)
+    for _ in range(2):
+        response = Client().get("/admin/sso/acme/")
+        assert (response.status_code, b"does not answer as expected" in response.content) == (502, True)
     there.__init__()  # type: ignore[misc]  # so that the fixture can close it
 
 

@@ -11,9 +11,10 @@ from django.test import Client
 
 from repository_site.core.problems import Invalid
 from storage.models import AccessRule, IdentityProvider, ProviderSession, StaffAccount, Storage, StorageMembership
-from storage.single_sign_on.providers import remove_provider
+from storage.single_sign_on.providers import remove_provider, save_provider
 from tests.factories import StaffAccountFactory, StorageFactory
 from tests.identity_provider import JO, TestedProvider, configured, rule, sent_to_provider, sign_in
+from tests.storage.office import site_administrator
 
 pytestmark = pytest.mark.django_db
 OFFICE = "/acme/handbook/admin/"
@@ -175,6 +176,20 @@ def test_passwords_can_be_switched_off(here: IdentityProvider, storage: Storage)
     assert attempt(root.username, password) == "signed in"
     IdentityProvider.objects.update(is_enabled=False)
     assert attempt("jo", password) == "signed in"
+
+
+def test_sessions_end_with_the_provider_and_subjects_with_the_account(
+    here: IdentityProvider, there: TestedProvider
+) -> None:
+    there.person = {**JO, "name": "Jo\0\ud800", "sid": "\0", "groups": ["editors", "\0"]}
+    client, root = Client(), site_administrator()
+    sign_in(client, there)
+    jo = account_in(client)
+    assert jo is not None
+    save_provider(here, {"is_enabled": False})
+    assert account_in(client) is None
+    assert root.post(f"/admin/storage/staffaccount/{jo.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert (StaffAccount.objects.filter(pk=jo.pk).exists(), SocialAccount.objects.exists()) == (False, False)
 
 
 def test_sessions_begin_anew(here: IdentityProvider, there: TestedProvider) -> None:
