@@ -10,6 +10,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from repository_site.core.problems import Invalid
+from storage.backup.writing import described
 from storage.models import AccessRule, IdentityProvider, ProviderSession, StaffAccount, Storage, StorageMembership
 from storage.single_sign_on.providers import remove_provider, save_provider
 from tests.factories import StaffAccountFactory, StorageFactory
@@ -71,6 +72,8 @@ def test_roles_by_hand_stay_apart(here: IdentityProvider, there: TestedProvider,
     assert account_in(client) == jo
     own.refresh_from_db()
     assert (own.roles, own.roles_by_hand, own.roles_by_rules) == (["editor", "approver"], ["approver"], ["editor"])
+    # A backup contains what was granted by hand.
+    assert [each["roles"] for each in described(storage).memberships] == [["approver"]]
     AccessRule.objects.update(roles=["viewer"])
     sign_in(client, there)
     own.refresh_from_db()
