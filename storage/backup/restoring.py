@@ -397,6 +397,9 @@ def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID 
     )}  # fmt: skip
     left_out = []
     for each, user in zip(contents.memberships, users, strict=True):
+        if not each["roles"]:
+            # Rules had granted the roles, and do so again at the next sign-in (D504).
+            continue
         if account := accounts.get(each["account"]):
             StorageMembership.objects.create(account=account, storage=storage, roles=each["roles"], user_id=user)
         else:

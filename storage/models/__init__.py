@@ -3,6 +3,7 @@
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
 from storage.models.files import FileText, StoredFile
+from storage.models.identity import AccessRule, IdentityProvider, ProviderSession, RuleComparison
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
 from storage.models.messages import (
@@ -23,6 +24,7 @@ from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, Webh
 from storage.options import AnonymousAccess
 
 __all__ = [
+    "AccessRule",
     "AnonymousAccess",
     "AnsweredRequest",
     "ApiToken",
@@ -33,6 +35,7 @@ __all__ = [
     "EventType",
     "FailedSignIn",
     "FileText",
+    "IdentityProvider",
     "JobFailure",
     "LifecycleRun",
     "MailTime",
@@ -40,9 +43,11 @@ __all__ = [
     "MessageKind",
     "MessageLog",
     "OutgoingMail",
+    "ProviderSession",
     "QueuedJob",
     "Recipient",
     "RequestCount",
+    "RuleComparison",
     "StaffAccount",
     "Storage",
     "StorageCollection",

@@ -32,6 +32,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun", "WebhookCount"}
     # The number of a revision says nothing. Scopes read it while they are entered.
     | {"StorageRevision"}
+    # Sign-in happens before there is a storage (D501).
+    | {"IdentityProvider", "AccessRule", "ProviderSession"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.

@@ -46,6 +46,8 @@ def prepared_site(folder: Path, data_folders: DataFolders) -> Server:
     """A server with the demo storage and the people of `world`."""
     server = Server(folder / "var", free_port())
     server.environ.pop("REPOSITORY_BODY_LIMIT")
+    # The identity provider of a test.
+    server.environ["REPOSITORY_WEBHOOK_NETWORKS"] = "127.0.0.0/8"
     data_folders.copy(server.data_dir, "demo", "--no-serve")
     built = server.manage("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")
     assert built.returncode == 0, built.stderr
