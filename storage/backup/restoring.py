@@ -34,6 +34,7 @@ from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.files.archiving import take_content
 from storage.files.contents import delete_content, has_content
+from storage.files.texts import note_missing_texts
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
 from storage.messages.restoring import settle_messages
@@ -114,6 +115,9 @@ def restore_storage(
                 text = "The backup exceeds limits of this installation. To restore it nevertheless, use --over-limits."
                 raise Invalid(text, restored.exceeding)
             restored.left_out.extend(_restore_contents(archive, restored.storage, keep=keep_contents))
+            if keep_contents:
+                with tenant_scope(restored.storage):
+                    note_missing_texts(restored.storage)
             return restored
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__

@@ -13,7 +13,10 @@ from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOper
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.utils.formats import number_format
 from django.utils.http import parse_header_parameters
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from repository_site.core.problems import Invalid, Problem, TooLarge, TooSlow, Unreadable, placed
 from repository_site.core.refused_bodies import PIECE, discard_body
@@ -27,8 +30,8 @@ FILE = "file"
 FORM_ROOM = 64 * 1024
 # Enough for the last boundary, and for some line breaks after it.
 TAIL = 512
-CUT_OFF = "The request body is shorter than its Content-Length; nothing was stored. Send the file again."
-NO_NAME = "a file needs a name, such as ?name=plan.pdf, or the filename of a form"
+CUT_OFF = gettext_lazy("The request body is shorter than its Content-Length; nothing was stored. Send the file again.")
+NO_NAME = gettext_lazy("a file needs a name, such as ?name=plan.pdf, or the filename of a form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,8 @@ class _Taking:
 
 
 def too_large() -> TooLarge:
-    return TooLarge(f"The file is larger than {settings.FILE_LIMIT:,} bytes, the limit of the installation.")
+    text = _("The file is larger than %(most)s bytes, the limit of the installation.")
+    return TooLarge(text % {"most": number_format(settings.FILE_LIMIT, force_grouping=True)})
 
 
 class _Body:
@@ -122,16 +126,16 @@ class _Body:
         try:
             piece: bytes = self.input.read(wanted)
         except TimeoutError as problem:
-            text = f"The request body arrives more slowly than {settings.STREAM_RATE} bytes a second. Send it faster."
-            raise TooSlow(text) from problem
+            text = _("The request body arrives more slowly than %(rate)d bytes a second. Send it faster.")
+            raise TooSlow(text % {"rate": settings.STREAM_RATE}) from problem
         except OSError as problem:
-            raise Unreadable(CUT_OFF) from problem
+            raise Unreadable(str(CUT_OFF)) from problem
         self.read_so_far += len(piece)
         if self.read_so_far > self.most:
             raise too_large()
         if self.left is not None:
             if not piece:
-                raise Unreadable(CUT_OFF)
+                raise Unreadable(str(CUT_OFF))
             self.left -= len(piece)
         self.tail = (self.tail + piece)[-TAIL:]
         return piece
@@ -139,7 +143,7 @@ class _Body:
     def finish(self) -> None:
         """Raise if the body is not complete."""
         if self.left:
-            raise Unreadable(CUT_OFF)
+            raise Unreadable(str(CUT_OFF))
 
 
 class _FormFile(FileUploadHandler):

@@ -2,7 +2,7 @@
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
-from storage.models.files import StoredFile
+from storage.models.files import FileText, StoredFile
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
 from storage.models.messages import (
@@ -32,6 +32,7 @@ __all__ = [
     "EventLog",
     "EventType",
     "FailedSignIn",
+    "FileText",
     "JobFailure",
     "LifecycleRun",
     "MailTime",
