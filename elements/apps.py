@@ -32,6 +32,7 @@ def storage_extension() -> StorageExtension:
         ElementVersion,
         Reference,
         SearchDocument,
+        SearchFile,
         SearchPosting,
         SearchWord,
         Shape,
@@ -64,7 +65,7 @@ def storage_extension() -> StorageExtension:
         over_limits=content_over_limits,
         show_versions=show_versions,
         jobs=(run_bulk, forget_old_runs, clear_culture, run_import, forget_old_imports),
-        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord, TableImport),
+        derived_models=(ContentMark, VersionName, SearchDocument, SearchFile, SearchPosting, SearchWord, TableImport),
     )
 
 

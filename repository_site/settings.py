@@ -58,6 +58,7 @@ try:
     CALLER_BUDGET = environment.CALLER_BUDGET.read()
     MAX_FILTER_COST = environment.MAX_FILTER_COST.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
+    TOKEN_DAYS = environment.TOKEN_DAYS.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()

@@ -23,7 +23,7 @@ def authenticate(request: Request, context: Context) -> Caller:
     if value is not None and is_signed_token(value):
         return recognise_access_token(value, context)
     if value is not None:
-        return recognise_token(value, context)
+        return recognise_token(value, context, request.META.get("REMOTE_ADDR", ""))
     caller = _staff_caller(request, context)
     if caller is not None:
         return caller

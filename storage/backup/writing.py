@@ -18,6 +18,7 @@ from storage.backup.account_labels import read_accounts
 from storage.backup.contents import (
     CONTENTS,
     STORAGE_SETTINGS,
+    TOKEN_LIMITS,
     TOKEN_MOMENTS,
     Contents,
     TableContents,
@@ -116,5 +117,6 @@ def _token(token: Any) -> dict[str, Any]:
         "name": token.name,
         "roles": token.roles,
         "user_id": str(token.user_id) if token.user_id else None,
+        **{name: getattr(token, name) for name in TOKEN_LIMITS},
         **{name: value.isoformat() if (value := getattr(token, name)) else None for name in TOKEN_MOMENTS},
     }

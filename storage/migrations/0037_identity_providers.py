@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0031_unused_files")]
+    dependencies = [("storage", "0034_token_addresses")]
     operations = [
         migrations.CreateModel(
             name="IdentityProvider",

@@ -2,7 +2,7 @@
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
-from storage.models.files import StoredFile
+from storage.models.files import FileText, StoredFile
 from storage.models.identity import AccessRule, IdentityProvider, ProviderSession, RuleComparison
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
@@ -19,7 +19,7 @@ from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken, TokenRevocation, TokenState
+from storage.models.tokens import ApiToken, TokenAddress, TokenRevocation, TokenState
 from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.options import AnonymousAccess
 
@@ -34,6 +34,7 @@ __all__ = [
     "EventLog",
     "EventType",
     "FailedSignIn",
+    "FileText",
     "IdentityProvider",
     "JobFailure",
     "LifecycleRun",
@@ -57,6 +58,7 @@ __all__ = [
     "StoredFile",
     "Subscription",
     "TenantModel",
+    "TokenAddress",
     "TokenRevocation",
     "TokenState",
     "Webhook",

@@ -249,6 +249,12 @@ MAX_FILTER_COST = Variable(
 MAX_PAGE_SIZE = Variable(
     "REPOSITORY_MAX_PAGE_SIZE", values.positive, "1000", "Largest `$pageSize` that a client can request."
 )
+TOKEN_DAYS = Variable(
+    "REPOSITORY_TOKEN_DAYS",
+    values.days,
+    "90",
+    "Days for which a new API token is valid if its issuer names no end; 1 to 3650.",
+)
 TOKEN_RATE = Variable(
     "REPOSITORY_TOKEN_RATE",
     values.rate,

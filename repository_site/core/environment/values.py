@@ -43,6 +43,12 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 3650:
+        raise ValueError("expected a number of days, 1 to 3650")
+    return int(text)
+
+
 def number(text: str) -> int:
     if not text.isdecimal():
         raise ValueError("expected a whole number, 0 or more")
