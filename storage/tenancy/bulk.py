@@ -58,13 +58,15 @@ def _insert_incoming(model: type[TenantModel], names: str) -> int:
 
 
 def _insert_json(model: type[TenantModel], names: str, rows: str) -> int:
-    table = model._meta.db_table
     with connection.cursor() as cursor:
-        cursor.execute(
-            f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)',  # noqa: S608  names of the model
-            [rows],
-        )
+        cursor.execute(json_insert(model, names), [rows])
         return int(cursor.rowcount)
+
+
+def json_insert(model: type[TenantModel], names: str) -> str:
+    """Return the statement that inserts the rows of a JSON text."""
+    table = model._meta.db_table
+    return f'INSERT INTO "{table}" ({names}) SELECT {names} FROM json_populate_recordset(NULL::"{table}", %s)'  # noqa: S608  names of the model
 
 
 def copy_row(*values: str | int | None) -> str:

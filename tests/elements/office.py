@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.test import Client
+from lxml.html import HtmlElement, document_fromstring
 
 from storage.models import Storage, StorageMembership
 from storage.options import Role
@@ -53,38 +54,31 @@ class Office:
         return form_data(response)
 
 
-class _ContentParser(HTMLParser):
-    """Extracts the text of `#content`, without scripts, pictures and icons."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self.open: list[tuple[bool, bool]] = []
-        """For each open element: whether it is content, and whether its text is skipped."""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in VOID:
-            return
-        given = dict(attrs)
-        is_content, is_silent = self.open[-1] if self.open else (False, False)
-        is_icon = "material-symbols" in (given.get("class") or "")
-        self.open.append((is_content or given.get("id") == "content", is_silent or is_icon or tag in SILENT))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID and self.open:
-            self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == (True, False):
-            self.parts.append(data)
-
-
 def main_text(response: Any) -> str:
-    """Return the visible text of a page with single blanks."""
+    """Return the visible text of a page with single blanks: that of `#content`, without scripts, pictures and icons."""
     text = response.content.decode()
-    reader = _ContentParser()
-    reader.feed(text)
-    return " ".join(" ".join(reader.parts or [re.sub(r"<[^>]+>", " ", text)]).split())
+    content = _found(text, "content")
+    parts = [re.sub(r"<[^>]+>", " ", text)] if content is None else _texts(content)
+    return " ".join(" ".join(parts).split())
+
+
+def _found(page: str, name: str) -> HtmlElement | None:
+    """Return the element with this id. lxml parses a page ten times as fast as Python's parser."""
+    if f'id="{name}"' not in page:
+        return None
+    return document_fromstring(page).find(f".//*[@id='{name}']")
+
+
+def _texts(element: HtmlElement) -> Iterator[str]:
+    if (
+        isinstance(element.tag, str)
+        and element.tag not in SILENT
+        and "material-symbols" not in element.get("class", "")
+    ):
+        yield element.text or ""
+        for child in element:
+            yield from _texts(child)
+            yield child.tail or ""
 
 
 def names_of(response: Any) -> list[str]:
@@ -92,50 +86,20 @@ def names_of(response: Any) -> list[str]:
     return [html.unescape(each) for each in re.findall(r'class="el-name">([^<]*)<', response.content.decode())]
 
 
-class _ElementFormParser(HTMLParser):
-    """Extracts fields and values of an element form."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.data: dict[str, Any] = {}
-        self.inside = False
-        self.select = self.area = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        name, value = given.get("name") or "", given.get("value") or ""
-        if tag == "form":
-            self.inside = given.get("id") == "element_form"
-        if not self.inside:
-            return
-        if tag == "input" and name and given.get("type") == "checkbox":
-            if "checked" in given:
-                self.data.setdefault(name, []).append(value)
-        elif tag == "input" and name and name != "csrfmiddlewaretoken":
-            self.data[name] = value
-        elif tag == "select":
-            self.select, self.data[name] = name, ""
-        elif tag == "option" and self.select and "selected" in given:
-            self.data[self.select] = value
-        elif tag == "textarea":
-            self.area, self.data[name] = name, ""
-
-    def handle_data(self, data: str) -> None:
-        if self.area:
-            self.data[self.area] += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea":
-            # A line break right after the tag is not part of the text.
-            self.data[self.area] = self.data[self.area].removeprefix("\n")
-            self.area = ""
-        elif tag == "select":
-            self.select = ""
-        elif tag == "form":
-            self.inside = False
-
-
 def form_data(response: Any) -> dict[str, Any]:
-    form = _ElementFormParser()
-    form.feed(response.content.decode())
-    return form.data
+    """Return fields and values of an element form."""
+    form, data = _found(response.content.decode(), "element_form"), dict[str, Any]()
+    for field in () if form is None else form.iter("input", "select", "textarea"):
+        name, value = field.get("name", ""), field.get("value", "")
+        if field.tag == "select":
+            chosen = [option.get("value", "") for option in field.iter("option") if "selected" in option.attrib]
+            data[name] = chosen[-1] if chosen else ""
+        elif field.tag == "textarea":
+            # A line break right after the tag is not part of the text.
+            data[name] = (field.text or "").removeprefix("\n")
+        elif name and field.get("type") == "checkbox":
+            if "checked" in field.attrib:
+                data.setdefault(name, []).append(value)
+        elif name and name != "csrfmiddlewaretoken":
+            data[name] = value
+    return data

@@ -83,7 +83,7 @@ def assert_nothing_in(response: Any, role: Role | None, where: Any) -> None:
 @pytest.mark.parametrize("role", OTHERS)
 def test_no_operation_shows_a_hidden_value(ask: Any, role: Role | None) -> None:
     """Every GET of the document, for every element, with everything expanded."""
-    served = 0
+    served, asked = 0, set[str]()
     for name, facet, type in (
         ("eve", "users", "user"), ("token", "automation", "authToken"), ("risk", "risks", "risk"),
         ("process", "processes", "subProcess"), ("tag", "tags", "tag"),
@@ -98,8 +98,9 @@ def test_no_operation_shows_a_hidden_value(ask: Any, role: Role | None) -> None:
             address = path
             for part, value in parts.items():
                 address = address.replace(f"{{{part}}}", value)
-            if "get" not in operations or "{" in address:
+            if "get" not in operations or "{" in address or address in asked:
                 continue
+            asked.add(address)
             for query in ({}, {"expandRelated": "owner"}, {"expandRelated": "changedBy"}, {"format": "csv"}):
                 names = {each.get("name") for each in operations["get"].get("parameters", ())}
                 if not {f"${each}" for each in query} <= names:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import Any
 
 from django.test import Client
+from lxml.html import document_fromstring
 
 from facets.blueprint.definitions import Blueprint
 from facets.rows.reading import read_blueprint
@@ -23,63 +23,27 @@ _forms: dict[tuple[str, tuple[Role, ...]], Values] = {}
 template have the same ids in one process (`tests/written_configurations.py`)."""
 
 
-class _ConfigurationFormParser(HTMLParser):
-    """Collects the fields of a form as a browser would post them, without buttons."""
-
-    def __init__(self, form_id: str) -> None:
-        super().__init__()
-        self.form_id = form_id
-        self.values: Values = {}
-        self.is_inside = False
-        self.disabled = 0
-        self.select: str | None = None
-        self.options: list[tuple[str, bool]] = []
-        self.area: str | None = None
-        self.text = ""
-
-    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
-        fields = dict(pairs)
-        if tag == "form":
-            self.is_inside = fields.get("id") == self.form_id
-        if tag == "fieldset" and (self.disabled or "disabled" in fields):
-            self.disabled += 1
-        name = fields.get("name")
-        if tag == "option":
-            self.options.append((fields.get("value") or "", "selected" in fields))
-        if not self.is_inside or not name or "disabled" in fields or self.disabled:
-            return
-        if tag == "select":
-            self.select, self.options = name, []
-        elif tag == "textarea":
-            self.area, self.text = name, ""
-        elif tag == "input":
-            is_box = fields.get("type") in ("checkbox", "radio")
-            if not is_box or "checked" in fields:
-                self.values.setdefault(name, []).append(fields.get("value") or ("on" if is_box else ""))
-
-    def handle_data(self, data: str) -> None:
-        if self.area is not None:
-            self.text += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self.is_inside = False
-        elif tag == "fieldset" and self.disabled:
-            self.disabled -= 1
-        elif tag == "select" and self.select is not None:
-            chosen = [value for value, is_selected in self.options if is_selected]
-            first = [self.options[0][0]] if self.options else []
-            self.values[self.select] = chosen or first
-            self.select = None
-        elif tag == "textarea" and self.area is not None:
-            self.values[self.area] = [self.text.removeprefix("\n")]
-            self.area = None
-
-
 def form_of(page: str, form_id: str) -> Values:
-    parser = _ConfigurationFormParser(form_id)
-    parser.feed(page)
-    return {name: values for name, values in parser.values.items() if "__prefix__" not in name}
+    """Return the fields of a form as a browser would post them, without buttons."""
+    values: Values = {}
+    for field in document_fromstring(page).get_element_by_id(form_id).iter("input", "select", "textarea"):
+        name = field.get("name", "")
+        is_disabled = "disabled" in field.attrib or any(
+            "disabled" in each.attrib for each in field.iterancestors("fieldset")
+        )
+        if not name or "__prefix__" in name or is_disabled:
+            continue
+        if field.tag == "select":
+            options = [*field.iter("option")]
+            chosen = [each.get("value", "") for each in options if "selected" in each.attrib]
+            values[name] = chosen or [each.get("value", "") for each in options[:1]]
+        elif field.tag == "textarea":
+            values[name] = [(field.text or "").removeprefix("\n")]
+        elif field.get("type") not in ("checkbox", "radio"):
+            values.setdefault(name, []).append(field.get("value", ""))
+        elif "checked" in field.attrib:
+            values.setdefault(name, []).append(field.get("value") or "on")
+    return values
 
 
 class ConfigurationOffice:
