@@ -32,6 +32,7 @@ def storage_extension() -> StorageExtension:
         ElementVersion,
         Reference,
         SearchDocument,
+        SearchFile,
         SearchPosting,
         SearchWord,
         Shape,
@@ -44,11 +45,12 @@ def storage_extension() -> StorageExtension:
     from elements.sizes.counted_files import COUNT_FILES
     from elements.sizes.limits import content_over_limits
     from elements.tables.kept_imports import forget_old_imports, run_import
-    from elements.users import find_user
+    from elements.users import find_user, find_users
     from storage.extension import StorageExtension
 
     return StorageExtension(
         find_user=find_user,
+        find_users=find_users,
         user_directory=user_directory,
         mirror_token=mirror_token,
         counted_models={
@@ -63,7 +65,7 @@ def storage_extension() -> StorageExtension:
         over_limits=content_over_limits,
         show_versions=show_versions,
         jobs=(run_bulk, forget_old_runs, clear_culture, run_import, forget_old_imports),
-        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord, TableImport),
+        derived_models=(ContentMark, VersionName, SearchDocument, SearchFile, SearchPosting, SearchWord, TableImport),
     )
 
 

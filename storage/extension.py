@@ -41,6 +41,8 @@ class StorageExtension:
     provision: Callable[[Storage, Mapping[str, Any]], None] | None = None
     """Fills a new storage from the sections of its template, in the scope and the transaction of the storage."""
     find_user: Callable[[Storage, UUID], UserGrant | None] | None = None
+    find_users: Callable[[Storage, str, str], list[UUID]] | None = None
+    """Returns up to two user elements whose attribute has a text, without regard to letter case."""
     user_directory: UserDirectory | None = None
     mirror_token: Callable[[Storage, ApiToken], None] | None = None
     """Keeps the element of a token up to date; called in the transaction that issues or revokes the token."""
