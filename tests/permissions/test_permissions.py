@@ -39,8 +39,8 @@ pytestmark = pytest.mark.django_db
 FREE, ROOF, THEIRS, UNKNOWN, TOKEN, RISK = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 7))
 FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
 NONE, TASK, WEBHOOK = "the storage", "the task", "the webhook"
-# Quick tests ask about these. An element of another storage looks unknown, which the matrix is tested for.
-FEW = {NONE, TASK, WEBHOOK, "inProcess", "released", "another storage's"}
+# Quick tests ask about these.
+FEW = {NONE, TASK, WEBHOOK, "inProcess", "released", "another storage's", "unknown"}
 # Second addresses and methods of the same operation: see D1, D2 and D19.
 OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
 ADMINISTRATIVE = {
