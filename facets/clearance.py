@@ -16,6 +16,8 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, Property, View, ViewType
 from facets.blueprint.private_content import PRIVATE, TOKEN_TYPE, TRACES, USER_TYPE
 from facets.configuration import Configuration, compile_blueprint
+from facets.permission_sets import Limits
+from repository_site.core.database.statements import engine
 from storage.options import Role
 
 
@@ -33,6 +35,8 @@ HIDDEN: Mapping[Clearance, frozenset[str]] = {
     Clearance.ADMINISTRATOR: frozenset(),
 }
 
+MOST_PARTS = 16
+"""Parts of one configuration that are kept."""
 # Data types whose values the search index leaves out.
 WITHOUT_WORDS = frozenset({DataType.BOOLEAN, DataType.INTEGER, DataType.DECIMAL, DataType.DATE, DataType.DATE_TIME})
 
@@ -43,20 +47,39 @@ def clearance_of(roles: Collection[Role]) -> Clearance:
     return Clearance.COLLEAGUE if any(role is not Role.VIEWER for role in roles) else Clearance.READER
 
 
+def scope_limits() -> Limits | None:
+    """Return what permission sets deny the caller of the scope (D490)."""
+    found = engine().narrowing
+    return found if isinstance(found, Limits) else None
+
+
 def visible_to(clearance: Clearance, whole: Configuration) -> Configuration:
-    """Return the part of a configuration that a caller sees. It is made once and kept with the configuration."""
-    if clearance is Clearance.ADMINISTRATOR:
+    """Return the part of a configuration that a caller sees, without the facets that permission sets hide from the
+    caller of the scope. It is made once and kept with the configuration."""
+    limits = scope_limits()
+    limited = limits.facets if limits else frozenset[str]()
+    if clearance is Clearance.ADMINISTRATOR and not limited:
         return whole
-    seen = whole.keep(("visible to", clearance), lambda: _Part(clearance, whole).configuration())
-    # Storages with equal configurations share everything but the revision.
-    return seen if seen.revision == whole.revision else replace(seen, revision=whole.revision)
+    parts = whole.keep("parts", dict[tuple[Clearance, frozenset[str]], Configuration])
+    seen = parts.get((clearance, limited))
+    if seen is None:
+        seen = _Part(clearance, whole, limited).configuration()
+        if len(parts) >= MOST_PARTS:
+            parts.clear()
+        parts[clearance, limited] = seen
+    # Storages with equal configurations share everything but the revision and the sets.
+    return seen if seen.revision == whole.revision else replace(seen, revision=whole.revision, sets=whole.sets)
 
 
 class _Part:
-    def __init__(self, clearance: Clearance, whole: Configuration) -> None:
-        self.clearance, self.whole = clearance, whole
+    def __init__(self, clearance: Clearance, whole: Configuration, limited: frozenset[str]) -> None:
+        self.clearance, self.whole, self.limited = clearance, whole, limited
         is_reader = clearance is Clearance.READER
-        self.facets = {each.name for each in whole.blueprint.facets if each.for_readers or not is_reader}
+        self.facets = {
+            each.name
+            for each in whole.blueprint.facets
+            if each.name not in limited and (each.for_readers or not is_reader)
+        }
         types = [each for each in whole.types.values() if each.facet in self.facets and each.key != TOKEN_TYPE]
         self.types = {each.key for each in types}
         if is_reader:
@@ -70,7 +93,8 @@ class _Part:
         closed = {str(row): whole.types[key] for key, row in whole.type_ids.items() if key not in self.types}
         # Colleagues see which program has changed an element (D206).
         is_colleague = self.clearance is Clearance.COLLEAGUE
-        named = {row: replace(type, properties=()) for row, type in closed.items()} if is_colleague else {}
+        shown = {row: type for row, type in closed.items() if type.facet not in self.limited}
+        named = {row: replace(type, properties=()) for row, type in shown.items()} if is_colleague else {}
         part = compile_blueprint(whole.revision, whole.cultures, self._blueprint(), ids)
         users = frozenset({str(ids[USER_TYPE])} if USER_TYPE in ids else ())
         hidden = [each for each in self._properties_of_users() if each.key in HIDDEN[self.clearance]]
@@ -81,6 +105,7 @@ class _Part:
             named=MappingProxyType(named),
             partial=users if hidden else frozenset(),
             hidden_texts=users if has_texts else frozenset(),
+            sets=whole.sets,
         )
 
     def _properties_of_users(self) -> tuple[Property, ...]:
@@ -115,7 +140,9 @@ class _Part:
     def _property(self, property: Property) -> Property | None:
         """Leave out contexts that refer only to elements that the caller does not see, even by reference."""
         related = property.related
-        if related is None or self.clearance is Clearance.COLLEAGUE:
+        if related is None:
+            return property
+        if self.clearance is not Clearance.READER and related.facet not in self.limited:
             return property
         targets = tuple(key for key in related.types if key in self.types)
         if related.facet not in self.facets or (related.types and not targets):

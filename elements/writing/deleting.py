@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from elements.locks import CHANGEABLE
-from elements.permissions import Permission, permissions
+from elements.permissions import Permission
 from elements.reading.bounds import most_written_rows
 from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
 from elements.writing import statements
@@ -26,6 +26,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+from storage.tenancy.scope import whole_content
 
 # How often elements that something needs are taken out of many. A chain of references may be as long as their number.
 MOST_ROUNDS = 4
@@ -62,6 +63,7 @@ class Deletion:
         return found + find_obstacles(elements, versions, also_shapes=not self.type.lives_in_diagrams)
 
 
+@whole_content()
 def delete_element(
     writer: Writer, view: CompiledView, found: VersionRow, findings: Findings, on_locked: OnLocked
 ) -> Deletion:
@@ -83,6 +85,7 @@ def delete_element(
     return deletion
 
 
+@whole_content()
 def delete_many(writer: Writer, found: Sequence[VersionRow]) -> set[str]:
     """Delete those versions, with the last version the element, that nothing needs except others of them; return their
     elements.
@@ -96,7 +99,7 @@ def delete_many(writer: Writer, found: Sequence[VersionRow]) -> set[str]:
     if not plain:
         return set()
     versions = {row.element: row.version for row in plain}
-    stored = lock_elements(versions, versions.values(), to_delete=True)
+    stored = lock_elements(versions, versions.values(), to_delete=True).visible()
     others = _other_versions(versions)
     rights = Rights(writer, stored)
     deletions = {
@@ -107,7 +110,7 @@ def delete_many(writer: Writer, found: Sequence[VersionRow]) -> set[str]:
     deletions = {
         element: each
         for element, each in deletions.items()
-        if not each.is_kept and Permission.DELETE in permissions(writer.caller, each.type, rights.authors(each.row))
+        if not each.is_kept and Permission.DELETE in rights.permissions_on(each.type, each.row)
     }
     for _round in range(MOST_ROUNDS):
         whole = [element for element, each in deletions.items() if each.is_whole]
@@ -174,7 +177,7 @@ def _load(writer: Writer, found: VersionRow, on_locked: OnLocked) -> tuple[Store
 
 def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Refusal]:
     row, rights = deletion.row, Rights(writer, stored)
-    if Permission.DELETE not in permissions(writer.caller, deletion.type, rights.authors(row)):
+    if Permission.DELETE not in rights.permissions_on(deletion.type, row):
         yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)
     for text in deletion.obstacles():
         yield conflict(row.version, text)

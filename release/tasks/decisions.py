@@ -26,6 +26,7 @@ from release.steps.validation import check
 from release.tasks.approvers import Person, administers, choose_approver, find_person, is_deputy, is_for, is_requester
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
 from storage.access.callers import Caller
+from storage.tenancy.scope import as_caller, whole_content
 
 ALREADY = {
     Task.State.ACCEPTED: gettext_noop("The task has already been accepted."),
@@ -63,7 +64,8 @@ def request_consents(
 class Decision:
     def __init__(self, writer: Writer, task_id: UUID) -> None:
         self.writer = writer
-        found = find_task(task_id)
+        with as_caller():
+            found = find_task(task_id)
         row = read_versions([str(found.version_id)]).get(str(found.version_id))
         if row is None:
             # Somebody has just deleted the version, and the task with it.
@@ -175,6 +177,7 @@ def find_task(task_id: UUID) -> Task:
     return found
 
 
+@whole_content()
 def accept_task(
     writer: Writer, task_id: UUID, comment: str, *, ignore_warnings: bool = False, languages: str = ""
 ) -> Task:
@@ -240,6 +243,7 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Ste
     return steps
 
 
+@whole_content()
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task. The version stays as it is, but a waiting version is sent back."""
     decision = Decision(writer, task_id)
@@ -249,6 +253,7 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     return decision.task
 
 
+@whole_content()
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task on behalf of the requester or an administrator. A waiting version is sent back."""
     decision = Decision(writer, task_id)
@@ -258,12 +263,14 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     return decision.task
 
 
+@whole_content()
 def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
     """Assign the task to another user, who must be able to approve and must not be the requester."""
     decision = Decision(writer, task_id)
     decision.require_approver(_("Delegating a task"))
     decision.require_open()
-    task, person = decision.task, find_person(assignee)
+    with as_caller():
+        task, person = decision.task, find_person(assignee)
     if refusal := _assignee_problem(task, assignee, person) or _round_problem(task, assignee):
         raise Invalid(placed("assignee", refusal % {"type": USER_TYPE, "id": assignee}))
     task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
@@ -295,6 +302,7 @@ def _round_problem(task: Task, assignee: UUID) -> str:
     return ""
 
 
+@whole_content()
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Remind the assignee: the log has the step, and its event becomes a message (D117)."""
     decision = Decision(writer, task_id)

@@ -71,7 +71,24 @@ def read_diagram(version: str) -> StoredDiagram:
     found = shapes()
     order = {each.shape: place for place, each in enumerate(found)}
     flows = sorted(read_flows(list(order)), key=lambda each: (order[each.shape], each.position))
-    return StoredDiagram(found, flows, lanes())
+    drawn, framed = linked(found, lanes())
+    return StoredDiagram(drawn, flows, framed)
+
+
+def linked(shapes: Sequence[DrawnShape], lanes: Sequence[DrawnLane]) -> tuple[list[DrawnShape], list[DrawnLane]]:
+    """Return shapes and lanes without links to others that permission sets hide (D491)."""
+    known = {None, *(each.shape for each in shapes), *(each.lane for each in lanes)}
+    named = {one for each in shapes for one in (each.lane, each.container, each.host)}
+    if named | {each.parent for each in lanes} <= known:
+        return list(shapes), list(lanes)
+
+    def link(to: str | None) -> str | None:
+        return to if to in known else None
+
+    return (
+        [each._replace(lane=link(each.lane), container=link(each.container), host=link(each.host)) for each in shapes],
+        [each._replace(parent=link(each.parent)) for each in lanes],
+    )
 
 
 def drawn_shapes_of(version: str) -> Question[list[DrawnShape]]:

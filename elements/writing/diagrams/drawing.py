@@ -24,8 +24,10 @@ from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+from storage.tenancy.scope import whole_content
 
 
+@whole_content()
 def draw(
     writer: Writer,
     view: CompiledView,
@@ -48,6 +50,7 @@ def draw(
     return list(plan.shapes)
 
 
+@whole_content()
 def erase_shape(
     writer: Writer, view: CompiledView, owner: VersionRow, shape_id: str, findings: Findings, on_locked: OnLocked
 ) -> None:
