@@ -108,7 +108,7 @@ class PermissionSets:
         """Return what a set denies to the owner of these ids: a user and the groups of that user."""
         found = {each for each in Limited if (ids := self.granted(number, each)) is not None and ids.isdisjoint(own)}
         if found & {Limited.SHOW, Limited.OPEN}:
-            # Whoever cannot open an element cannot change it either.
+            # Callers who cannot open an element cannot change it either.
             found |= EVERYTHING - {Limited.SHOW}
         return frozenset(found)
 
