@@ -113,6 +113,7 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
         yield Step("Growth of a storage", minutes, lambda: growth.measure_sizes(run, contenders().storage()))
         yield Step("Memory of whole lists", 0.8, lambda: growth.measure_whole_lists(run))
         yield Step("Tables", 1.5, lambda: growth.measure_tables(run))
+        yield Step("Bulk changes", 1.0, lambda: growth.measure_bulk(run))
     yield Step("Memory", 0.1 + scale.mixed / 10_000, end)
 
 

@@ -6,9 +6,12 @@ how slow the large one is. The benchmark measures that effect as well.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+
+import orjson
 
 from benchmarks.installation import MEGABYTE, BenchmarkInstallation, BenchmarkServer
 from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
@@ -26,6 +29,7 @@ WHOLE_LISTS = 3
 # different sizes; a service that keeps what it has sent would exceed it at once.
 LONGER_LIST_MEGABYTES = 20
 TABLE_SECONDS, TABLE_MEGABYTES = 60, 150
+BULK, BULK_SECONDS = 10_000, 60
 SOAK_STORAGES, SOAK_CONNECTIONS = 200, 8
 # The requests that every storage gets, by title.
 CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
@@ -150,6 +154,23 @@ def measure_tables(run: Run) -> None:
         more = (server.peak_memory() - idle) / MEGABYTE
         run.limit(f"memory of a worker for {table}, more than when idle", more, most=TABLE_MEGABYTES, unit=" MB")
         server.close()
+
+
+def measure_bulk(run: Run) -> None:
+    """Measure how long a background job takes to change many elements (D471), and to undo that."""
+    with closing(of_size(run, run.scale.sizes[0])) as installation:
+        server = installation.serve(REPOSITORY_JOBS="1")
+        storage, client = StorageRequests(server, f"s{run.scale.sizes[0]}"), TimingClient(server.port)
+        for operation in ("add", "remove"):
+            started = time.monotonic()
+            [found] = orjson.loads(client.send(storage.bulk(operation, BULK), (202,)).body)["values"]
+            while found["state"] in ("waiting", "running"):
+                time.sleep(0.2)
+                [found] = orjson.loads(client.send(storage.bulk_report(found["id"])).body)["values"]
+            if (found["state"], found["refused"]) != ("done", 0):
+                raise SystemExit(f"error: a bulk change has failed: {found}")
+            seconds = time.monotonic() - started
+            run.limit(f"bulk change of {BULK:,} elements, {operation}", seconds, most=BULK_SECONDS, unit=" s")
 
 
 def measure_storages(run: Run) -> None:

@@ -34,7 +34,7 @@ RELEASED = range(9_500, 9_990)
 """W6 makes and releases new versions of these."""
 PARTS = "$resources=attributes,related,children"
 WHOLE_LIST = "W7 whole list"
-PROCESS_KIND, TAG_KIND, TAGS = 3, 7, 50
+PROCESS_KIND, TAG_KIND, USER_KIND, TAGS = 3, 7, 9, 50
 PAGE, NAMES, TITLES = 100, 1_000, 40
 STRIDE = 7_919
 """A prime that divides no size, so that successive numbers lead to different places."""
@@ -146,6 +146,15 @@ class StorageRequests:
         """Return a change that needs no draft."""
         element = {"id": sample_id(number % TAGS, TAG_KIND), "attributes": changes("name")}
         return self.view("", orjson.dumps({"elements": [element]}), "tags")
+
+    def bulk(self, operation: str, count: int) -> bytes:
+        """Return a change of the reviewers of many elements."""
+        reviewer = {"reviewer": [{"id": sample_id(0, USER_KIND)}]}
+        ids = [sample_id(1 + number) for number in range(count)]
+        return self.bulk_report("", orjson.dumps({"ids": ids, "operations": [{operation: {"related": reviewer}}]}))
+
+    def bulk_report(self, run: str, body: bytes | None = None) -> bytes:
+        return self.request(f"rest/facets/processes/views/detail/bulk/{run}".rstrip("/"), body)
 
     def transitions(self, number: int) -> bytes:
         return self.request(f"release/{sample_id(number % self.elements)}/transitions")

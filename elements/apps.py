@@ -32,6 +32,7 @@ def storage_extension() -> StorageExtension:
         ElementVersion,
         Reference,
         SearchDocument,
+        SearchFile,
         SearchPosting,
         SearchWord,
         Shape,
@@ -45,12 +46,13 @@ def storage_extension() -> StorageExtension:
     from elements.sizes.counted_files import COUNT_FILES
     from elements.sizes.limits import content_over_limits
     from elements.tables.kept_imports import forget_old_imports, run_import
-    from elements.users import find_user
+    from elements.users import find_user, find_users
     from storage.extension import StorageExtension
 
     return StorageExtension(
         find_user=find_user,
         limits_of=limits_of,
+        find_users=find_users,
         user_directory=user_directory,
         mirror_token=mirror_token,
         counted_models={
@@ -65,7 +67,7 @@ def storage_extension() -> StorageExtension:
         over_limits=content_over_limits,
         show_versions=show_versions,
         jobs=(run_bulk, forget_old_runs, clear_culture, run_import, forget_old_imports),
-        derived_models=(ContentMark, VersionName, SearchDocument, SearchPosting, SearchWord, TableImport),
+        derived_models=(ContentMark, VersionName, SearchDocument, SearchFile, SearchPosting, SearchWord, TableImport),
     )
 
 

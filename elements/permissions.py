@@ -75,12 +75,16 @@ def require_lifecycle(caller: Caller) -> None:
 
 
 def granted_to(caller: Caller) -> frozenset[Permission]:
-    return frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))
+    """Return the permissions of the caller's roles, within the scope of a token (D489)."""
+    granted = frozenset[Permission]().union(*(ROLE_PERMISSIONS[role] for role in caller.roles))
+    return granted & READING if caller.scope.is_read_only else granted
 
 
 def role_permissions(caller: Caller, type: ElementType) -> frozenset[Permission]:
     """Return the permissions of the caller's roles on elements of a type. Only architects can change architectural
     types."""
+    if caller.scope.facets is not None and type.facet not in caller.scope.facets:
+        return frozenset()
     granted = granted_to(caller)
     return granted - CHANGING if type.is_architectural and not is_architect(caller) else granted
 

@@ -46,6 +46,21 @@ def groups_of(user: UUID | None) -> set[UUID]:
         return {row[0] for row in look_up(_GROUPS, [user, GROUPS])}
 
 
+def find_users(storage: Storage, attribute: str, text: str) -> list[UUID]:
+    """Return up to two users that have a text in an attribute. Somebody's first sign-in looks for their element."""
+    sql = """SELECT e.id FROM elements_element e
+        JOIN elements_elementversion v ON v.id = e.newest_id JOIN facets_elementtype t ON t.id = e.type_id
+        WHERE t.key = %s AND jsonb_typeof(v.attributes -> %s::text) = 'object' AND EXISTS (
+            SELECT FROM jsonb_each_text(v.attributes -> %s::text) kept WHERE lower(kept.value) = lower(%s))
+        ORDER BY e.id LIMIT 2"""
+
+    def look() -> list[Row]:
+        with tenant_scope(storage):
+            return look_up(sql, [USER_TYPE, attribute, attribute, text])
+
+    return [row[0] for row in repeated(look)]
+
+
 def grant_of(attributes: Mapping[str, Mapping[str, Any]]) -> UserGrant:
     """Return the roles that the stored attributes of a user element grant."""
     granted = {name for name, values in attributes.items() if values.get(str(INVARIANT_CULTURE)) is True}

@@ -18,7 +18,11 @@ from facets.blueprint.private_content import PRIVATE, TOKEN_TYPE, TRACES, USER_T
 from facets.configuration import Configuration, compile_blueprint
 from facets.permission_sets import Limits
 from repository_site.core.database.statements import engine
+from storage.access.callers import Caller
 from storage.options import Role
+
+# Parts for tokens that are limited to facets, which a configuration keeps; each takes as much memory as the whole.
+MOST_LIMITED = 8
 
 
 class Clearance(StrEnum):
@@ -35,8 +39,6 @@ HIDDEN: Mapping[Clearance, frozenset[str]] = {
     Clearance.ADMINISTRATOR: frozenset(),
 }
 
-MOST_PARTS = 16
-"""Parts of one configuration that are kept."""
 # Data types whose values the search index leaves out.
 WITHOUT_WORDS = frozenset({DataType.BOOLEAN, DataType.INTEGER, DataType.DECIMAL, DataType.DATE, DataType.DATE_TIME})
 
@@ -53,34 +55,53 @@ def scope_limits() -> Limits | None:
     return found if isinstance(found, Limits) else None
 
 
-def visible_to(clearance: Clearance, whole: Configuration) -> Configuration:
-    """Return the part of a configuration that a caller sees, without the facets that permission sets hide from the
-    caller of the scope. It is made once and kept with the configuration."""
+def visible_to_caller(caller: Caller, whole: Configuration) -> Configuration:
+    return visible_to(clearance_of(caller.roles), whole, caller.scope.facets)
+
+
+def visible_to(clearance: Clearance, whole: Configuration, facets: frozenset[str] | None = None) -> Configuration:
+    """Return the part of a configuration that a caller sees, optionally of some facets only (D489), and without the
+    facets that permission sets hide from the caller of the scope (D490). It is made once and kept with the
+    configuration."""
     limits = scope_limits()
-    limited = limits.facets if limits else frozenset[str]()
-    if clearance is Clearance.ADMINISTRATOR and not limited:
+    if limits is not None and limits.facets:
+        known = frozenset(each.name for each in whole.blueprint.facets) if facets is None else facets
+        facets = known - limits.facets
+    if facets is not None:
+        seen = _limited(clearance, whole, facets)
+    elif clearance is Clearance.ADMINISTRATOR:
         return whole
-    parts = whole.keep("parts", dict[tuple[Clearance, frozenset[str]], Configuration])
-    seen = parts.get((clearance, limited))
-    if seen is None:
-        seen = _Part(clearance, whole, limited).configuration()
-        if len(parts) >= MOST_PARTS:
-            parts.clear()
-        parts[clearance, limited] = seen
+    else:
+        seen = whole.keep(("visible to", clearance), lambda: _Part(clearance, whole).configuration())
     # Storages with equal configurations share everything but the revision and the sets.
     return seen if seen.revision == whole.revision else replace(seen, revision=whole.revision, sets=whole.sets)
 
 
+def _limited(clearance: Clearance, whole: Configuration, facets: frozenset[str]) -> Configuration:
+    kept: dict[tuple[Clearance, frozenset[str]], Configuration] = whole.keep("limited to facets", dict)
+    found = kept.get((clearance, facets))
+    if found is None:
+        if len(kept) >= MOST_LIMITED:
+            kept.clear()
+        found = kept[clearance, facets] = _Part(clearance, whole, facets).configuration()
+    return found
+
+
 class _Part:
-    def __init__(self, clearance: Clearance, whole: Configuration, limited: frozenset[str]) -> None:
-        self.clearance, self.whole, self.limited = clearance, whole, limited
+    def __init__(self, clearance: Clearance, whole: Configuration, facets: frozenset[str] | None = None) -> None:
+        self.clearance, self.whole, self.is_limited = clearance, whole, facets is not None
         is_reader = clearance is Clearance.READER
         self.facets = {
             each.name
             for each in whole.blueprint.facets
-            if each.name not in limited and (each.for_readers or not is_reader)
+            if (each.for_readers or not is_reader) and (facets is None or each.name in facets)
         }
-        types = [each for each in whole.types.values() if each.facet in self.facets and each.key != TOKEN_TYPE]
+        is_administrator = clearance is Clearance.ADMINISTRATOR
+        types = [
+            each
+            for each in whole.types.values()
+            if each.facet in self.facets and (each.key != TOKEN_TYPE or is_administrator)
+        ]
         self.types = {each.key for each in types}
         if is_reader:
             # A facet that had nothing but tokens.
@@ -93,8 +114,8 @@ class _Part:
         closed = {str(row): whole.types[key] for key, row in whole.type_ids.items() if key not in self.types}
         # Colleagues see which program has changed an element (D206).
         is_colleague = self.clearance is Clearance.COLLEAGUE
-        shown = {row: type for row, type in closed.items() if type.facet not in self.limited}
-        named = {row: replace(type, properties=()) for row, type in shown.items()} if is_colleague else {}
+        seen = {row: type for row, type in closed.items() if is_colleague and type.facet in self.facets}
+        named = {row: replace(type, properties=()) for row, type in seen.items()}
         part = compile_blueprint(whole.revision, whole.cultures, self._blueprint(), ids)
         users = frozenset({str(ids[USER_TYPE])} if USER_TYPE in ids else ())
         hidden = [each for each in self._properties_of_users() if each.key in HIDDEN[self.clearance]]
@@ -140,11 +161,11 @@ class _Part:
     def _property(self, property: Property) -> Property | None:
         """Leave out contexts that refer only to elements that the caller does not see, even by reference."""
         related = property.related
-        if related is None:
+        is_colleague = self.clearance is Clearance.COLLEAGUE
+        if related is None or (is_colleague and not self.is_limited):
             return property
-        if self.clearance is not Clearance.READER and related.facet not in self.limited:
-            return property
-        targets = tuple(key for key in related.types if key in self.types)
+        named = {TOKEN_TYPE} if is_colleague else set[str]()
+        targets = tuple(key for key in related.types if key in self.types | named)
         if related.facet not in self.facets or (related.types and not targets):
             return None
         return replace(property, related=replace(related, types=targets))

@@ -160,6 +160,11 @@ class Configuration:
         return cast("T", self._kept[key])
 
     @property
+    def hidden(self) -> frozenset[str]:
+        """Ids of the types whose elements are not even shown as references."""
+        return self.keep("hidden", lambda: self.closed.difference(self.named))
+
+    @property
     def types_by_id(self) -> Mapping[str, ElementType]:
         return self.keep(
             "types by id", lambda: {**self.named, **{str(row): self.types[key] for key, row in self.type_ids.items()}}

@@ -58,6 +58,7 @@ try:
     CALLER_BUDGET = environment.CALLER_BUDGET.read()
     MAX_FILTER_COST = environment.MAX_FILTER_COST.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
+    TOKEN_DAYS = environment.TOKEN_DAYS.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
@@ -68,6 +69,7 @@ try:
     METRICS_TOKEN = environment.METRICS_TOKEN.read()
     METRICS_STORAGES = bool(environment.METRICS_STORAGES.read())
     WEBHOOK_NETWORKS = environment.WEBHOOK_NETWORKS.read()
+    SIGN_ON_PROVIDERS = environment.SIGN_ON_PROVIDERS.read()
     TRACES = environment.TRACES.read()
     MAIL_SERVER = environment.EMAIL_URL.read()
     environment.check_mail(MAIL_SERVER, PUBLIC_URL)
@@ -111,6 +113,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.forms",
+    # Without their models, which web processes load with the back office (D500).
+    "repository_site.sign_on_apps.AccountConfig",
+    "repository_site.sign_on_apps.SocialAccountConfig",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -204,6 +209,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+SOCIALACCOUNT_ADAPTER = "storage.single_sign_on.adapter.ProviderAdapter"
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 MESSAGE_STORAGE = "storage.back_office.flash_messages.StorageMessages"

@@ -24,11 +24,12 @@ class StorageConfig(AppConfig):
 
 def own_extension() -> StorageExtension:
     from storage.extension import StorageExtension
+    from storage.files.texts import read_texts
     from storage.housekeeping import HOUSEKEEPING
     from storage.webhooks.delivering import deliver
     from storage.webhooks.fan_out import fan_out, revive
 
-    return StorageExtension(jobs=(*HOUSEKEEPING, fan_out, revive, deliver))
+    return StorageExtension(jobs=(*HOUSEKEEPING, read_texts, fan_out, revive, deliver))
 
 
 def after_migrating(**options: Any) -> None:

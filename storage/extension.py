@@ -45,6 +45,8 @@ class StorageExtension:
     provision: Callable[[Storage, Mapping[str, Any]], None] | None = None
     """Fills a new storage from the sections of its template, in the scope and the transaction of the storage."""
     find_user: Callable[[Storage, UUID], UserGrant | None] | None = None
+    find_users: Callable[[Storage, str, str], list[UUID]] | None = None
+    """Returns up to two user elements whose attribute has a text, without regard to letter case."""
     user_directory: UserDirectory | None = None
     limits_of: Callable[[Storage, Callable[[], Caller | None]], Narrowing | None] | None = None
     """Returns what permission sets hide from a caller and deny (D491). Looks for the caller only if the storage has

@@ -9,8 +9,10 @@ from django.db import connection
 from django.utils import timezone
 
 from storage.access.sign_ins import forget_old_failures
+from storage.access.token_addresses import forget_old_addresses
 from storage.events.numbering import forget_old_events
 from storage.files.cleaning import remove_unused_files
+from storage.files.texts import note_missing_texts
 from storage.idempotency import FORGOTTEN_AT_ONCE, forget_expired
 from storage.jobs.declaring import periodic_job
 from storage.jobs.every_storage import in_every_storage
@@ -37,8 +39,8 @@ def measure_storages() -> None:
 
 
 def forget_and_measure(storage: Storage) -> tuple[int, StorageSize]:
-    """Delete expired idempotency keys, old events (D332), old messages to webhooks and unused files (D454), then
-    measure.
+    """Delete expired idempotency keys, old events (D332), old messages to webhooks and unused files (D454), note
+    files whose text was not read (D446), then measure.
 
     Return the number of these events, and the size.
     """
@@ -46,6 +48,8 @@ def forget_and_measure(storage: Storage) -> tuple[int, StorageSize]:
     forgotten = forget_old_events(storage)
     forget_old_messages(storage)
     remove_unused_files(storage)
+    with tenant_scope(storage):
+        note_missing_texts(storage)
     return forgotten, measure_storage(storage)
 
 
@@ -59,10 +63,12 @@ def _forget_keys(storage: Storage) -> None:
 
 @periodic_job("storage.clean_up", cron="50 * * * *")
 def clean_up() -> None:
-    """Delete expired sessions, old counts of requests and of failed sign-ins, and old failed jobs."""
+    """Delete expired sessions, old counts of requests and of failed sign-ins, addresses that tokens have not used for
+    long (D487), and old failed jobs."""
     SessionStore.clear_expired()
     forget_old_hours()
     forget_old_failures()
+    forget_old_addresses()
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_FAILED, [KEPT_FAILURES])
 

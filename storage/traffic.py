@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from multiprocessing.util import Finalize
@@ -22,6 +22,7 @@ from storage.models import RequestCount
 from storage.options import KEPT_DAYS
 
 WRITE_EVERY = 10
+TURNS = 6
 HOUR = 3600
 # Counts collect while the database is unreachable. Beyond this many, new ones are dropped.
 MAX_WAITING = 10_000
@@ -125,18 +126,27 @@ def write_counts() -> bool:
     return True
 
 
-def start_writing() -> None:
-    """Write the counts of this process every few seconds, and when it ends."""
+def start_writing(*others: Callable[[], object]) -> None:
+    """Write the counts of this process every few seconds, and when it ends. Call `others` once a minute, and then."""
     ended = threading.Event()
 
     def run() -> None:
+        turn = 0
         while not ended.wait(WRITE_EVERY):
+            turn += 1
             write_counts()
+            if turn % TURNS == 0:
+                write_others()
             connection.close()
+
+    def write_others() -> None:
+        for each in others:
+            each()
 
     def finish() -> None:
         ended.set()
         write_counts()
+        write_others()
         connection.close()
 
     threading.Thread(target=run, name="traffic", daemon=True).start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ from elements.reading.assembly.projection import DERIVED
 from elements.reading.lists.ordering import UNSORTED_TYPES, attribute_key
 from elements.reading.names import choose
 from elements.reading.rows import VersionRow
-from facets.blueprint.definitions import ElementType, Property
+from facets.blueprint.definitions import ElementType, Property, SelectableValue
 from repository_site.core.database.statements import fetch, id_array
 from storage.localisation.cultures import fallback_order
 
@@ -64,7 +65,7 @@ class AttributeColumn:
         self.__name__ = f"attribute-{key}"
         self.short_description = labels.titles[key]
         cultures = fallback_order(labels.lcid, labels.configuration.cultures)
-        found = attribute_key(labels.configuration, key, cultures)
+        found = attribute_key(labels.configuration, key, cultures, partial(_label, labels))
         # `listed_elements` has the tables under their own names.
         sql = re.sub(r"\b([ev])\.(?=type_id|attributes)", lambda table: f"{TABLES[table[1]]}.", found.sql)
         self.admin_order_field = _AttributeOrder(sql, found.parameters)
@@ -72,6 +73,10 @@ class AttributeColumn:
     def __call__(self, element: Element) -> str:
         values: Mapping[str, str] = element.listed.values  # type: ignore[attr-defined]  # set by list_rows
         return values.get(self.key, "")
+
+
+def _label(labels: OfficeLabels, value: SelectableValue) -> str:
+    return labels.text(value.display_names, value.key or "")
 
 
 def attribute_columns(request: HttpRequest) -> list[AttributeColumn]:

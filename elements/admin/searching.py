@@ -13,12 +13,13 @@ from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience
 from elements.search.finding import ALL, MOST_CANDIDATES, MOST_LINKED, Found, HitFilter
 from elements.search.ids import versions_with_id
+from elements.search.in_files import MOST_USES
 from elements.search.searching import Search, SearchRequest, SearchResult
 from repository_site.core.database.statements import id_array
 from repository_site.core.problems import Unreadable
 
 BY_NAME = ("newest__sort_name", "id")
-MOST_HITS = MOST_CANDIDATES + MOST_LINKED
+MOST_HITS = MOST_CANDIDATES + MOST_LINKED + MOST_USES
 IS_HIT = f"{Element._meta.db_table}.newest_id = ANY(%s::uuid[])"
 
 

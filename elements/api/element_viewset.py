@@ -190,7 +190,7 @@ class ElementViewSet(ElementWritingViewSet):
         view = self.view_of(names)
         self.refuse_parameters_and_body(request)
         found = self.element_in(view, names["elementId"])
-        deletion = delete_element(writer, view, found, Findings(), lambda rows: self.check_match(request, rows))
+        deletion = delete_element(writer, found, Findings(), lambda rows: self.check_match(request, rows))
         what = "element" if deletion.is_whole else "draft"
         return success(f"The {what} {found.version} has been deleted.")
 

@@ -38,7 +38,7 @@ from elements.tables.columns import TableColumns
 from elements.tables.formats import TableFormat, whole_table
 from elements.tables.rows import TableRows
 from facets.api.facet_viewset import ConfiguredViewSet
-from facets.clearance import Clearance, clearance_of
+from facets.clearance import clearance_of
 from facets.configuration import CompiledView, Configuration, configuration_of
 from repository_site.core.database.statements import Inquiry, ask
 from repository_site.core.fairness.admission import stream_ticket
@@ -69,7 +69,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     @cached_property
     def reader(self) -> Reader:
-        audience = Audience(sees_drafts(self.caller), self.configuration.closed)
+        audience = Audience(sees_drafts(self.caller), self.configuration.closed, self.configuration.hidden)
         zone = ZoneInfo(self.storage.time_zone)
         return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
 
@@ -110,8 +110,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
         return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
 
     @property
-    def _clearance(self) -> tuple[Clearance, bool]:
-        return clearance_of(self.caller.roles), self.reader.others is not None
+    def _clearance(self) -> tuple[object, ...]:
+        seen = clearance_of(self.caller.roles), self.reader.others is not None
+        facets = self.caller.scope.facets
+        return seen if facets is None else (*seen, *sorted(facets))
 
     @property
     def storage_address(self) -> str:

@@ -19,6 +19,7 @@ class TypeSchemaViewSet(ElementReadingViewSet):
         tag="document",
         summary="List the JSON Schemas of all types",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         responses=TypeSchemasSerializer,
     )
     def list(self, request: Request, **names: str) -> HttpResponse:
@@ -31,6 +32,7 @@ class TypeSchemaViewSet(ElementReadingViewSet):
         tag="document",
         summary="Get the JSON Schema of a type",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         responses={(200, JSON_TYPE): TYPE_SCHEMA},
     )
     def retrieve(self, request: Request, **names: str) -> HttpResponse:

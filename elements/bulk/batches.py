@@ -71,7 +71,7 @@ class _Pass:
                 continue
             rows = newest_versions(left)
             if stage.name == DELETE:
-                refusals: Mapping[str, Sequence[str]] = delete_each(writer, self.view, rows)
+                refusals: Mapping[str, Sequence[str]] = delete_each(writer, rows)
             else:
                 [step] = [each.bulk_steps[stage.name] for each in elements_extensions if stage.name in each.bulk_steps]
                 refusals = step.take(writer, rows, stage.options)

@@ -19,7 +19,7 @@ from elements.bulk.positions import settle_positions
 from elements.models import BulkRefusal, BulkRun
 from elements.permissions import READING, Permission, granted_to, needs_permission
 from elements.writing.writers import Writer, settled_writer
-from facets.clearance import clearance_of, visible_to
+from facets.clearance import visible_to_caller
 from facets.configuration import CompiledView, Configuration, configuration_of
 from repository_site.core.database.repeating import repeated
 from repository_site.core.database.statements import fetch
@@ -192,7 +192,7 @@ def _run_next(storage: Storage, id: str) -> bool:
         sql = "SELECT unnest(b.elements[%s:%s])::text FROM elements_bulkrun b WHERE b.id = %s::uuid"
         elements = [row[0] for row in fetch(sql, [run.processed + 1, run.processed + BATCH, id])]
         writer = settled_writer(storage, caller, run.request_id)
-        view = view_of_run(visible_to(clearance_of(caller.roles), configuration_of(storage)), run.facet, run.view)
+        view = view_of_run(visible_to_caller(caller, configuration_of(storage)), run.facet, run.view)
         result = run_batch(writer, view, read_operations(run.operations), elements, dry_run=run.is_dry_run)
     refusals = _add(run, elements, result)
     is_last = run.processed >= run.total

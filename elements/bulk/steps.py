@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,18 +11,16 @@ from django.db import transaction
 
 from elements.reading.bounds import TooHeavy, halved
 from elements.reading.rows import VersionRow, read_versions
-from elements.writing.deleting import delete_element, delete_many
-from elements.writing.findings import Findings
+from elements.writing.deleting import delete_many
+from elements.writing.findings import no_element
 from elements.writing.writers import Writer
-from facets.configuration import CompiledView
 from repository_site.core.database.statements import id_array, look_up
-from repository_site.core.problems import Problem
 
 T = TypeVar("T")
 R = TypeVar("R")
 Refusals = Mapping[str, Sequence[str]]
-# How often deletions are tried again. A chain of references could otherwise take as many attempts as it has elements.
-MOST_ATTEMPTS = 3
+# How often deletions are tried. A chain of references between parts could take as many attempts as it has elements.
+MOST_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +58,28 @@ def in_parts(
     return halved(items, attempt)
 
 
-def take_each(
-    writer: Writer, rows: Sequence[VersionRow], take: Callable[[Writer, VersionRow], object]
-) -> dict[str, list[str]]:
-    """Take a step for each version alone; return the reasons of those that refuse it, by element."""
-    refused: dict[str, list[str]] = {}
-    for row in rows:
-        # An author reads the clock once, after the first lock; here each element waits for a lock of its own.
-        own = replace(writer, author=replace(writer.author))
-        try:
-            with transaction.atomic():
-                take(own, row)
-        except Problem as problem:
-            refused[row.element] = [each.removeprefix(f"{row.version}: ") for each in problem.details]
-    return refused
-
-
-def delete_each(writer: Writer, view: CompiledView, rows: Sequence[VersionRow]) -> dict[str, list[str]]:
-    """Delete elements and drafts together, as far as only they need each other, then the rest alone, children first.
-    What others of these refer to is tried again a few times."""
-
-    def delete(own: Writer, row: VersionRow) -> None:
-        delete_element(own, view, row, Findings(), lambda _: None)
-
-    gone: set[str] = set()
-    for some in in_parts(rows, partial(delete_many, writer), lambda row, reasons: set()):
-        gone |= some
-    ordered = _children_first([row for row in rows if row.element not in gone])
-    refused = take_each(writer, ordered, delete)
+def delete_each(writer: Writer, rows: Sequence[VersionRow]) -> Refusals:
+    """Delete elements and drafts together; return the reasons of those that stay. What others need that were deleted
+    in another part is tried again."""
     for _attempt in range(MOST_ATTEMPTS):
-        left = take_each(writer, [row for row in ordered if row.element in refused], delete)
-        if len(left) == len(refused):
+        refused: dict[str, Sequence[str]] = {}
+        for some in in_parts(rows, partial(_delete, writer), lambda row, reasons: {row.element: reasons}):
+            refused.update(some)
+        if not refused or len(refused) == len(rows):
             break
-        refused = left
+        rows = [row for row in rows if row.element in refused]
     return refused
 
 
-def _children_first(rows: Sequence[VersionRow]) -> list[VersionRow]:
-    parents = {row.element: row.parent for row in rows}
-    levels: dict[str, int] = {}
-    for element in parents:
-        path, upper = list[str](), element
-        while upper in parents and upper not in levels:
-            path.append(upper)
-            upper = parents[upper] or ""
-        start = levels.get(upper, 0)
-        levels |= {each: start + place for place, each in enumerate(reversed(path), 1)}
-    return sorted(rows, key=lambda row: -levels[row.element])
+def _delete(writer: Writer, rows: Sequence[VersionRow]) -> Refusals:
+    # Elements of diagrams are read in batches while they are deleted, so too much of them shows late.
+    with transaction.atomic():
+        outcome = delete_many(writer, rows)
+    versions = {row.element: row.version for row in rows}
+    gone = {each.row.element for each in outcome.done} | outcome.refused.keys()
+    found: dict[str, Sequence[str]] = {element: [no_element(versions[element])] for element in versions.keys() - gone}
+    for element, refusals in outcome.refused.items():
+        found[element] = [
+            f"{each.text}." if each.place == versions[element] else f"{each.place}: {each.text}." for each in refusals
+        ]
+    return found

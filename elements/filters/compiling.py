@@ -39,8 +39,8 @@ def _derived_cultures(values: AttributeValues) -> tuple[int, ...]:
 
 
 class FilterCompiler:
-    """Compiles filters for one reader: `sees_drafts` and the `closed` types decide about the visible targets of
-    references (D6, D396)."""
+    """Compiles filters for one reader: `sees_drafts` and the `closed` and `hidden` types decide about the visible
+    targets of references (D6, D396, D489)."""
 
     def __init__(
         self,
@@ -49,11 +49,13 @@ class FilterCompiler:
         storage_address: str,
         sees_drafts: bool,
         closed: Collection[str] = (),
+        hidden: Collection[str] = (),
     ) -> None:
         self.configuration = configuration
         self.zone = zone
         self.sees_drafts = sees_drafts
         self.closed = closed
+        self.hidden = hidden
         self.for_few = False
         self.derived = DerivedAttributes(configuration, storage_address)
         self.versioned = self.derived.versioned
@@ -139,7 +141,8 @@ class FilterCompiler:
 
     def visible(self, column: str) -> Condition:
         if self.sees_drafts:
-            return ALWAYS
+            shown = Condition(f"t.id = {column} AND t.type_id <> ALL(%s::uuid[])", (sorted(self.hidden),))
+            return exists("elements_element t", where=shown) if self.hidden else ALWAYS
         published = Condition(f"t.id = {column} AND t.published_id IS NOT NULL", ())
         if self.closed:
             published = all_of([published, Condition("t.type_id <> ALL(%s::uuid[])", (sorted(self.closed),))])

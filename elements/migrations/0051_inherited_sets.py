@@ -15,7 +15,7 @@ STORAGE = Cast(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0048_table_imports"), ("facets", "0005_permission_sets")]
+    dependencies = [("elements", "0050_search_in_files"), ("facets", "0005_permission_sets")]
     operations = [
         migrations.CreateModel(
             name="InheritedSet",

@@ -13,12 +13,12 @@ from elements.models.permalinks import LinkType, Permalink
 from elements.models.permissions import InheritedSet
 from elements.models.references import Reference
 from elements.models.saved_lists import SavedList
-from elements.models.search import SearchDocument, SearchPosting, SearchWord
+from elements.models.search import SearchDocument, SearchFile, SearchPosting, SearchWord
 from elements.models.tables import TableImport, TableMapping
 
 __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
-    "InheritedSet", "Lane", "LinkType", "Permalink", "Reference", "SavedList", "SearchDocument", "SearchPosting",
-    "SearchWord", "Shape", "ShapeFlow", "TableImport", "TableMapping", "User", "UserGroup", "VersionFile",
-    "VersionName",
+    "InheritedSet", "Lane", "LinkType", "Permalink", "Reference", "SavedList", "SearchDocument", "SearchFile",
+    "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "TableImport", "TableMapping", "User", "UserGroup",
+    "VersionFile", "VersionName",
 ]  # fmt: skip

@@ -24,8 +24,18 @@ class SearchDocument(TenantModel):
         return str(self.id)
 
 
+class SearchFile(TenantModel):
+    """The searched words of the text of a file (D447), which has the same id."""
+
+    words = models.TextField(help_text="Folded words of the text, in the same lines.")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
 class SearchPosting(TenantModel):
-    """Versions in which a word occurs: those to which one statement has added it.
+    """Versions in which a word occurs: those to which one statement has added it. A word that begins with @ has
+    texts of files instead.
 
     Rows are only added, so that no transaction waits for another one. A version stays here when it loses the word.
     """

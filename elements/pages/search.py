@@ -40,12 +40,14 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class PageHit:
-    """`facet` is a title. The excerpt is HTML with marks; `lang` is its language, if it is not that of the page."""
+    """`facet` is a title. The excerpt is HTML with marks; `lang` is its language, if it is not that of the page.
+    `file` is the name of the file that has it."""
 
     link: Named
     facet: str
     excerpt: SafeString | None = None
     lang: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class SearchPage:
         lcid = int(hit.excerpt.culture)
         # Excerpts are escaped, except for the marks (D385).
         text = mark_safe(hit.excerpt.text)  # noqa: S308  the search escapes all but its marks
+        if hit.excerpt.file:
+            return PageHit(link, facet, text, file=hit.excerpt.file_name)
         return PageHit(link, facet, text, "" if lcid == self.visit.lcid else language_tag(lcid))
 
     def _is_shown(self, excerpt: Excerpt, link: Named) -> bool:

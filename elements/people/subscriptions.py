@@ -17,7 +17,6 @@ from elements.reading.assembly.assembler import ancestors
 from elements.reading.names import language_culture, read_names
 from elements.reading.rows import Audience, read_identities, read_parents
 from elements.reading.visible_events import visible_events
-from facets.clearance import clearance_of
 from facets.configuration import Configuration
 from repository_site.core.database.statements import fetch, id_array, look_up
 from repository_site.core.problems import Forbidden, Invalid
@@ -95,23 +94,28 @@ def subscription_of(caller: Caller, element: str) -> Subscription | None:
     return Subscription.objects.filter(recipient__key=key, element_id=element).first() if key else None
 
 
-def read_subscribers(storage: Storage, caller: Caller, element: UUID, language: str) -> list[Subscriber]:
-    """Return the subscribers of an element, oldest first. Callers who cannot see drafts see only themselves."""
+def read_subscribers(
+    storage: Storage, caller: Caller, element: UUID, language: str, page: slice = slice(None)
+) -> tuple[list[Subscriber], int]:
+    """Return the subscribers of an element, oldest first, and the number of subscriptions on all pages. Callers who
+    cannot see drafts see only themselves."""
     if caller.kind is CallerKind.ANONYMOUS:
         raise Forbidden(_("Sign in to see subscriptions."))
     found = Subscription.objects.filter(element_id=element).order_by("created_on", "id")
     if not sees_drafts(caller):
         found = found.filter(recipient__key=person_key(caller.element_id, caller.label))
-    rows = list(found.values_list("recipient__key", "is_subtree", "created_on"))
+    rows = list(found.values_list("recipient__key", "is_subtree", "created_on")[page])
+    total = len(rows) if page.stop is None else found.count()
     people = read_addressees(storage, [key for key, _subtree, _since in rows])
     users = {key: UUID(key.removeprefix(USER)) for key in people if key.startswith(USER)}
     cultures = storage.culture_set()
     names = read_names(set(users.values()), people, language_culture(language, cultures), cultures)
-    return [
+    subscribers = [
         Subscriber(names.caller(users.get(key), key), users.get(key), is_subtree, since)
         for key, is_subtree, since in rows
         if key in people
     ]
+    return subscribers, total
 
 
 def subscribers_of(elements: Collection[str]) -> dict[str, set[str]]:
@@ -145,7 +149,7 @@ def changes_of_subscriptions(
     direct = {str(each.element_id) for each in own}
     subtrees = {str(each.element_id) for each in own if each.is_subtree}
     last: dict[str, SubscribedChange] = {}
-    only = visible_events(clearance_of(caller.roles), configuration)
+    only = visible_events(caller, configuration)
     for each in _events(direct, since, only) + (_events_below(subtrees, since, only) if subtrees else []):
         if each.element not in last or last[each.element].time < each.time:
             last[each.element] = each

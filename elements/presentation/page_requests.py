@@ -11,7 +11,7 @@ from elements.permissions import Permission, sees_drafts
 from elements.reading.assembly.assembler import Reader
 from elements.reading.rows import Audience, VersionRow
 from elements.writing.writers import Writer, require_changing, settled_writer
-from facets.clearance import clearance_of, visible_to
+from facets.clearance import visible_to_caller
 from facets.configuration import configuration_of
 from storage.pages import caller_of, storage_address, storage_of
 
@@ -19,8 +19,8 @@ from storage.pages import caller_of, storage_address, storage_of
 def reader_of(request: HttpRequest) -> Reader:
     """Return a reader with the same visibility as in the API (D6)."""
     storage, caller = storage_of(request), caller_of(request)
-    configuration = visible_to(clearance_of(caller.roles), configuration_of(storage))
-    audience = Audience(sees_drafts(caller), configuration.closed)
+    configuration = visible_to_caller(caller, configuration_of(storage))
+    audience = Audience(sees_drafts(caller), configuration.closed, configuration.hidden)
     return Reader(configuration, audience, ZoneInfo(storage.time_zone), storage_address(request))
 
 

@@ -17,12 +17,13 @@ from django.utils.translation import gettext as _
 
 from elements.presentation.labels import Labels
 from elements.reading.names import choose
-from elements.values.files import FILES_PATH, is_stored_file
+from elements.values.files import is_stored_file
 from elements.values.markup import FILE_SCHEMES, LINKED_SCHEMES, is_followed, shown_markup
 from elements.values.markup_text import markup_text
 from elements.writing.writers import NO_END
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, Property
+from storage.files import FILES_PATH
 from storage.files.media_types import PICTURES
 from storage.localisation.culture_names import language_names, language_tag, writing
 from storage.localisation.cultures import INVARIANT_CULTURE

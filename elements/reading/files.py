@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from elements.permissions import sees_drafts
 from facets.blueprint.data_types import DataType
-from facets.clearance import clearance_of, visible_to
+from facets.clearance import visible_to_caller
 from facets.configuration import Configuration
 from repository_site.core.database.statements import id_array, look_up, text_array
 from storage.access.callers import Caller
@@ -28,7 +28,7 @@ def readable_files(
 
     `hold` keeps others from removing them until the transaction ends. `configuration` is the whole one.
     """
-    shown = file_attributes_of_types(visible_to(clearance_of(caller.roles), configuration))
+    shown = file_attributes_of_types(visible_to_caller(caller, configuration))
     types, attributes = id_array(type for type, _ in shown), text_array(name for _, name in shown)
     values = [
         id_array(files),

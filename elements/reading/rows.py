@@ -29,6 +29,8 @@ class Audience:
 
     sees_drafts: bool
     closed: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    """Those of them that are not even shown as references to callers who see drafts (D489)."""
 
     @property
     def pointer(self) -> str:
@@ -38,7 +40,7 @@ class Audience:
     def unnamed(self) -> frozenset[str]:
         """Types whose elements the caller does not even see as references. Callers above viewer see which program has
         changed an element (D206)."""
-        return frozenset() if self.sees_drafts else self.closed
+        return self.hidden if self.sees_drafts else self.closed
 
     def can_open(self, row: VersionRow) -> bool:
         return row.type not in self.closed

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 
 from elements.filters.conditions import ALWAYS, Condition, all_of, negation
 from facets.blueprint.private_content import TOKEN_TYPE, USER_TYPE
-from facets.clearance import HIDDEN, Clearance, scope_limits, visible_to
+from facets.clearance import HIDDEN, Clearance, clearance_of, scope_limits, visible_to, visible_to_caller
 from facets.configuration import Configuration
 from repository_site.core.database.statements import text_array
 from repository_site.core.rest.rendering import to_json
+from storage.access.callers import Caller
 from storage.models import EventType
 
 # Its version was published at that time, and is published now (D328).
@@ -17,11 +18,20 @@ PUBLISHED = "SELECT FROM elements_element x WHERE x.id = e.subject_id AND x.publ
 PUBLIC = Condition(f"e.is_public AND EXISTS ({PUBLISHED})", ())
 # Nothing but these attributes has changed.
 ONLY_THESE = "e.data->'attributes' <@ %s::jsonb AND e.data->'attributes' <> '[]' AND e.data->'contexts' = '[]'"
-TOKEN_EVENTS = [EventType.TOKEN_CREATED.value, EventType.TOKEN_ROTATED.value, EventType.TOKEN_REVOKED.value]
+TOKEN_EVENTS = [each.value for each in EventType if each.value.startswith("token.")]
 
 
-def visible_events(clearance: Clearance, whole: Configuration) -> Condition:
-    """Return the condition on the events `e` that a caller sees. Events of removed types stay visible."""
+def visible_events(caller: Caller, whole: Configuration) -> Condition:
+    """Return the condition on the events `e` that a caller sees. Events of removed types stay visible, but not to a
+    token that is limited to facets (D489)."""
+    clearance = clearance_of(caller.roles)
+    if caller.scope.facets is None:
+        return _cleared(clearance, whole)
+    types = sorted(visible_to_caller(caller, whole).types)
+    return all_of([_cleared(clearance, whole), Condition("e.element_type = ANY(%s::text[])", (text_array(types),))])
+
+
+def _cleared(clearance: Clearance, whole: Configuration) -> Condition:
     if clearance is Clearance.ADMINISTRATOR:
         return ALWAYS
     part = visible_to(clearance, whole)

@@ -30,6 +30,9 @@ class Excerpt:
     attribute: str
     culture: str
     text: str
+    file: str = ""
+    """Id of the file that has the text."""
+    file_name: str = ""
 
 
 def plain_text(value: str) -> str:
@@ -48,12 +51,23 @@ def best_excerpt(
             if not isinstance(value, str) or not value:
                 continue
             text = plain_text(value)
-            found = [(start, end, words) for start, end, words in _places(text) if any(map(matches, words))]
+            found = _found(text, matches)
             rank = len({words for _, _, words in found}), given == culture, attribute != NAME
             if found and rank > best:
                 best = rank
                 chosen = Excerpt(attribute, given, _marked(text, _joined((start, end) for start, end, _ in found)))
     return chosen
+
+
+def marked_text(text: str, matches: Callable[[str], bool]) -> str:
+    """Return the part of a text with the found words."""
+    text = plain_text(text)
+    places = _joined((start, end) for start, end, _ in _found(text, matches))
+    return _marked(text, places) if places else escape(text[:LENGTH])
+
+
+def _found(text: str, matches: Callable[[str], bool]) -> list[tuple[int, int, tuple[str, ...]]]:
+    return [(start, end, words) for start, end, words in _places(text) if any(map(matches, words))]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from elements.reading.rows import Audience
 from elements.search.expanding import Expanded
+from elements.search.in_files import MOST_FILES, MOST_USES, Sql, file_search
 from elements.search.queries import SearchPart
 from elements.search.visibility import Searchable
 from repository_site.core.database.statements import fetch, id_array, text_array
@@ -53,38 +54,46 @@ FIND = """WITH posted AS MATERIALIZED (SELECT u.version FROM (
                 FROM elements_shape s WHERE s.element_id = n.element LIMIT {references}) s
             UNION ALL SELECT 'p', n.element, p.version_id FROM named n CROSS JOIN LATERAL (SELECT p.version_id
                 FROM elements_lane p WHERE p.element_id = n.element LIMIT {references}) p LIMIT {linked}),
-    linked AS MATERIALIZED (SELECT l.version, {linked_parts} FROM links l
-        JOIN named n ON n.element = l.element GROUP BY l.version),
-    hits AS MATERIALIZED (SELECT s.element, s.type, s.version, s.state, s.sort_name, s.rank FROM seen s
-        UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
+{files}
+    linked AS MATERIALIZED (SELECT p.version, bool_or(p.is_file) AS is_file, {flags} FROM (
+            SELECT l.version, FALSE AS is_file, {name_parts} FROM links l JOIN named n ON n.element = l.element{uses}) p
+        GROUP BY p.version),
+    followed AS MATERIALIZED (SELECT e.id AS element, e.type_id AS type, c.version, v.state, v.sort_name, c.is_file
         FROM linked c {element} {document} {version}
         WHERE e.type_id = ANY(%s::uuid[]) AND NOT EXISTS (SELECT FROM seen s WHERE s.version = c.version)
-            AND {partly}{excluded}{around})
+            AND {partly}{excluded}),
+    hits AS MATERIALIZED (SELECT s.element, s.type, s.version, s.state, s.sort_name, s.rank, FALSE AS is_file
+            FROM seen s
+        UNION ALL SELECT f.element, f.type, f.version, f.state, f.sort_name, 0, f.is_file FROM followed f{around})
     SELECT 0, h.type::text, h.state, count(*) FROM hits h GROUP BY h.type, h.state
     UNION ALL SELECT 1, '', '', count(*) FROM hits h WHERE {only}
     UNION ALL SELECT 3, '', '', count(*) FROM posted
     UNION ALL SELECT 4, '', '', count(*) FROM reached
     UNION ALL SELECT 5, '', '', count(*) FROM links
     UNION ALL (SELECT 6, '', '', count(*) FROM links l GROUP BY l.kind, l.element ORDER BY 4 DESC LIMIT 1)
-    UNION ALL (SELECT 2, h.version::text, '', row_number() OVER (ORDER BY h.rank DESC, h.sort_name, h.element)
+    {counted_files}
+    UNION ALL (SELECT 2, h.version::text, CASE WHEN h.is_file THEN h.type::text ELSE '' END,
+            row_number() OVER (ORDER BY h.rank DESC, h.sort_name, h.element)
         FROM hits h WHERE {only} ORDER BY h.rank DESC, h.sort_name, h.element LIMIT %s OFFSET %s)"""
 
 
 # Hits with some words in their own text and the others in names around them. `links` finds those that are around a name
 # with the rarest word; these have the rarest word themselves.
 AROUND = """
-        UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0
+        UNION ALL SELECT e.id, e.type_id, c.version, v.state, v.sort_name, 0, c.is_file
         FROM (SELECT c.version, c.id, c.type_id FROM candidates c WHERE NOT EXISTS (
                 SELECT FROM seen s WHERE s.version = c.version) LIMIT {most}) o
-            CROSS JOIN LATERAL (SELECT o.version, {parts} FROM (
-                (SELECT r.target_id AS id FROM elements_reference r WHERE r.version_id = o.version LIMIT {most})
-                UNION ALL (SELECT s.element_id FROM elements_shape s WHERE s.version_id = o.version LIMIT {most})
-                UNION ALL (SELECT p.element_id FROM elements_lane p WHERE p.version_id = o.version LIMIT {most})) i
+            CROSS JOIN LATERAL (SELECT o.version, coalesce(bool_or(p.is_file), FALSE) AS is_file, {flags} FROM (
+                SELECT FALSE AS is_file, {name_parts} FROM (
+                    (SELECT r.target_id AS id FROM elements_reference r WHERE r.version_id = o.version LIMIT {most})
+                    UNION ALL (SELECT s.element_id FROM elements_shape s WHERE s.version_id = o.version LIMIT {most})
+                    UNION ALL (SELECT p.element_id FROM elements_lane p WHERE p.version_id = o.version LIMIT {most})) i
                 CROSS JOIN LATERAL (SELECT e.{pointer} AS version FROM elements_element e
                     WHERE e.id = i.id AND e.type_id = ANY(%s::uuid[]) LIMIT 1) e
-                CROSS JOIN LATERAL (SELECT d.names FROM elements_searchdocument d WHERE d.id = e.version LIMIT 1) n) c
+                CROSS JOIN LATERAL (SELECT d.names FROM elements_searchdocument d WHERE d.id = e.version LIMIT 1) n
+                {files}) p) c
             CROSS JOIN LATERAL (SELECT o.id, o.type_id) e {document} {version}
-        WHERE NOT EXISTS (SELECT FROM linked l WHERE l.version = c.version) AND {partly}{excluded}"""
+        WHERE NOT EXISTS (SELECT FROM followed f WHERE f.version = c.version) AND {partly}{excluded}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,8 @@ class Found:
     counts: Sequence[tuple[str, str, int]]
     """Type, state and number."""
     is_complete: bool = True
+    by_files: Mapping[str, str] = field(default_factory=dict)
+    """Types of the versions on the page that texts of files have led to."""
 
 
 NOTHING = Found((), 0, ())
@@ -127,47 +138,54 @@ def find(
     expanded: Expanded, audience: Audience, searchable: Searchable, only: HitFilter, limit: int, offset: int
 ) -> Found:
     parts = expanded.parts
-    candidates = [expanded.candidates(part) for part in parts]
-    if not parts or not all(candidates):
+    candidates = {part: (expanded.candidates(part), expanded.candidates_in_files(part)) for part in parts}
+    if not parts or not all(own or filed for own, filed in candidates.values()):
         return NOTHING
     # If too many words begin with an unfinished word, some of them are missing here. A phrase has other words.
-    pairs = zip(parts, candidates, strict=True)
-    complete = [each for part, each in pairs if part.is_phrase or not expanded.of(part).is_cut]
-    rarest = min(complete or candidates, key=lambda sizes: sum(sizes.values()))
+    complete = [part for part in parts if part.is_phrase or not expanded.of(part).is_cut]
+    rarest = min(complete or parts, key=lambda part: sum(sum(each.values()) for each in candidates[part]))
+    own = candidates[rarest][0]
     tests = _Tests(expanded, searchable)
-    rank, in_name = tests.rank(parts), tests.in_name(parts[candidates.index(rarest)])
+    rank, in_name = tests.rank(parts), tests.in_name(rarest)
     wanted, partly, excluded = tests.wanted(parts), tests.partly(parts), tests.excluded()
-    in_names = tests.in_names(parts)
+    in_names, element = tests.in_names(parts), ELEMENT.format(pointer=audience.pointer)
+    files = file_search(expanded, rarest, parts, searchable, element)
+    flags = ", ".join(f"bool_or(p.part{place}) AS part{place}" for place in range(len(parts)))
     filtered, values = only.condition()
     types = id_array(searchable.types)
     around: Sql = ("", [])
     if len(parts) > 1:
         sql = AROUND.format(
-            most=MOST_AROUND, parts=in_names[0], pointer=audience.pointer, document=DOCUMENT, version=VERSION,
-            partly=partly[0], excluded=excluded[0],
+            most=MOST_AROUND, flags=flags, name_parts=in_names[0], pointer=audience.pointer, document=DOCUMENT,
+            version=VERSION, partly=partly[0], excluded=excluded[0], files=files.around[0].format(most=MOST_AROUND),
         )  # fmt: skip
-        around = sql, [*in_names[1], types, *partly[1], *excluded[1]]
+        around = sql, [*in_names[1], types, *files.around[1], *partly[1], *excluded[1]]
     sql = FIND.format(
         read=MOST_READ, candidates=MOST_CANDIDATES, named=MOST_NAMED, references=MOST_REFERENCES, linked=MOST_LINKED,
-        element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT, version=VERSION, rank=rank[0],
-        wanted=wanted[0], in_name=in_name[0], linked_parts=in_names[0], partly=partly[0], excluded=excluded[0],
-        around=around[0], only=filtered,
+        element=element, document=DOCUMENT, version=VERSION, rank=rank[0], wanted=wanted[0], in_name=in_name[0],
+        files=files.files[0], uses=files.linked[0], counted_files=files.counts,
+        flags=flags, name_parts=in_names[0], partly=partly[0], excluded=excluded[0], around=around[0], only=filtered,
     )  # fmt: skip
     parameters = [
-        text_array(rarest), text_array(rarest), types, *rank[1], *wanted[1], *in_name[1], *excluded[1], *in_names[1],
-        types, *partly[1], *excluded[1], *around[1], *values, *values, limit, offset,
+        text_array(own), text_array(own), types, *rank[1], *wanted[1], *in_name[1], *excluded[1], *files.files[1],
+        *in_names[1], *files.linked[1], types, *partly[1], *excluded[1], *around[1], *values, *values, limit,
+        offset,
     ]  # fmt: skip
-    counts, numbers, hits = [], dict[int, int](), []
+    counts, numbers, hits, by_files = [], dict[int, int](), [], dict[str, str]()
     for kind, name, state, number in fetch(sql, parameters):
         if kind == 0:
             counts.append((name, state, number))
         elif kind == 2:
             hits.append((number, name))
+            if state:
+                by_files[name] = state
         else:
             numbers[kind] = number
     is_followed = numbers[5] < MOST_LINKED and numbers.get(6, 0) < MOST_REFERENCES
+    is_followed = is_followed and numbers.get(7, 0) < MOST_FILES and numbers.get(8, 0) < MOST_USES
+    is_followed = is_followed and all(sum(filed.values()) < MOST_USES for _, filed in candidates.values())
     is_complete = bool(complete) and numbers[3] < MOST_READ and numbers[4] < MOST_CANDIDATES and is_followed
-    return Found([version for _, version in sorted(hits)], numbers[1], counts, is_complete)
+    return Found([version for _, version in sorted(hits)], numbers[1], counts, is_complete, by_files)
 
 
 # Words of which a caller sees a version. Few versions are tested: most words that are looked for are visible at once.
@@ -186,9 +204,6 @@ def seen_words(words: Collection[str], audience: Audience, searchable: Searchabl
     sql = SEEN.format(tested=MOST_TESTED, element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT)
     values = [text_array(words), id_array(searchable.types), id_array(searchable.names_only)]
     return {word for (word,) in fetch(sql, values)}
-
-
-Sql = tuple[str, list[Any]]
 
 
 class _Tests:
@@ -216,12 +231,12 @@ class _Tests:
         return "d.names LIKE ANY(%s::text[])", [text_array(self.expanded.patterns(part))]
 
     def in_names(self, parts: Sequence[SearchPart]) -> Sql:
-        """Columns that say of each part whether one of the names has it."""
-        columns = [f"bool_or(n.names LIKE ANY(%s::text[])) AS part{place}" for place in range(len(parts))]
+        """Columns that say of each part whether a name has it."""
+        columns = [f"n.names LIKE ANY(%s::text[]) AS part{place}" for place in range(len(parts))]
         return ", ".join(columns), [text_array(self.expanded.patterns(part)) for part in parts]
 
     def partly(self, parts: Sequence[SearchPart]) -> Sql:
-        """Each part is in the document or in one of the names around it."""
+        """Each part is in the document, in one of the names around it, or in one of its files."""
         found = [self._matches(part) for part in parts]
         conditions = [f"(coalesce(c.part{place}, FALSE) OR {sql})" for place, (sql, _) in enumerate(found)]
         return " AND ".join(conditions), [value for _, values in found for value in values]

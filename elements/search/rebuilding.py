@@ -19,11 +19,12 @@ from elements.models import SearchPosting
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.repeating import repeated
 from repository_site.core.database.statements import fetch, id_array, text_array
+from storage.files.texts import note_missing_texts
 from storage.models import Storage
 from storage.tenancy.bulk import copy_row, copy_rows
 from storage.tenancy.scope import tenant_scope
 
-VERSIONS_AT_ONCE, WORDS_AT_ONCE, POSTED_AT_ONCE = 500, 500, 100_000
+VERSIONS_AT_ONCE, FILES_AT_ONCE, WORDS_AT_ONCE, POSTED_AT_ONCE = 500, 20, 500, 100_000
 # Versions in one row of postings.
 LARGEST = 5_000
 FIRST = "00000000-0000-0000-0000-000000000000"
@@ -40,9 +41,18 @@ ADD_DOCUMENTS = """INSERT INTO elements_searchdocument (id, names, texts, drawn)
             UNION ALL SELECT c.value FROM elements_shape s JOIN elements_shapeflow f ON f.shape_id = s.id
                 CROSS JOIN LATERAL jsonb_each_text(f.label) c WHERE s.version_id = v.id) x) g
     WHERE v.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""
-# Documents of versions that were deleted while the triggers were missing.
+NEXT_FILES = """SELECT t.id::text FROM storage_filetext t WHERE t.id > %s::uuid AND t.text <> ''
+    ORDER BY t.id LIMIT %s FOR SHARE"""
+REMOVE_FILES = "DELETE FROM elements_searchfile s WHERE s.id = ANY(%s::uuid[])"
+ADD_FILES = """INSERT INTO elements_searchfile (id, words)
+    SELECT t.id, elements_search_fold(replace(t.text, E'\n', E' \n ')) FROM storage_filetext t
+    WHERE t.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""
+# Documents of versions, and of texts of files, that were deleted while the triggers were missing. Even a statement that
+# deletes no words of files marks the content, which the removal of the storage does not expect.
 REMOVE_ORPHANS = """DELETE FROM elements_searchdocument d
     WHERE NOT EXISTS (SELECT FROM elements_elementversion v WHERE v.id = d.id)"""
+FILE_ORPHANS = """SELECT s.id::text FROM elements_searchfile s
+    WHERE NOT EXISTS (SELECT FROM storage_filetext t WHERE t.id = s.id)"""
 # A removal of the storage waits for a portion, and a portion for a removal. Postings have no foreign key that would
 # keep them apart (D426), and that of documents waits only at the end of a portion, which would be a deadlock.
 KEEP_STORAGE = "SELECT FROM storage_storage s WHERE s.id = %s::uuid FOR KEY SHARE"
@@ -53,13 +63,17 @@ NEXT_ROWS = """SELECT p.id::text, p.size FROM elements_searchposting p
     WHERE p.word = ANY(%s::text[]) AND p.id > %s::uuid ORDER BY p.id LIMIT %s"""
 TAKE_POSTINGS = """DELETE FROM elements_searchposting p WHERE p.id = ANY(%s::uuid[])
     RETURNING p.word, p.versions::text[]"""
-# Versions that still have a word.
+# Versions that still have a word. A text of a file has its words as long as it exists (D447).
 STILL = """SELECT w.word, d.names LIKE '%% ' || w.word || ' %%', d.id::text
     FROM unnest(%s::text[], %s::uuid[]) AS w(word, version) JOIN elements_searchdocument d ON d.id = w.version
-    WHERE d.names LIKE '%% ' || w.word || ' %%' OR d.texts || d.drawn LIKE '%% ' || w.word || ' %%'"""
-SIZES = """SELECT coalesce((SELECT sum(pg_column_size(v.attributes)) FROM elements_elementversion v), 0)::bigint,
+    WHERE d.names LIKE '%% ' || w.word || ' %%' OR d.texts || d.drawn LIKE '%% ' || w.word || ' %%'
+    UNION ALL SELECT w.word, FALSE, s.id::text FROM unnest(%s::text[], %s::uuid[]) AS w(word, version)
+    JOIN elements_searchfile s ON s.id = w.version"""
+SIZES = """SELECT coalesce((SELECT sum(pg_column_size(v.attributes)) FROM elements_elementversion v), 0)::bigint
+        + coalesce((SELECT sum(pg_column_size(t.text)) FROM storage_filetext t), 0)::bigint,
     coalesce((SELECT sum(pg_column_size(d.names) + pg_column_size(d.texts) + pg_column_size(d.drawn) + 60)
         FROM elements_searchdocument d), 0)::bigint,
+    coalesce((SELECT sum(pg_column_size(s.words) + 60) FROM elements_searchfile s), 0)::bigint,
     coalesce((SELECT sum(pg_column_size(p.versions) + 160) FROM elements_searchposting p), 0)::bigint,
     coalesce((SELECT sum(200) FROM elements_searchword x), 0)::bigint"""
 COLUMNS = ("id", "word", "in_name", "size", "versions")
@@ -70,20 +84,26 @@ class IndexSize:
     """Bytes; those of the index are an estimate, with the keys of its rows."""
 
     attributes: int
+    """With the texts of files."""
     index: int
 
 
 def rebuild_search(storage: Storage) -> Iterator[int]:
-    """Rebuild the index, and yield the number of versions or words of each portion.
+    """Rebuild the index, and yield the number of versions, files or words of each portion.
 
     A portion that meets a deadlock with a change is repeated. Raise StorageGone if the storage is removed meanwhile.
+    Files whose text was never read are left to the job that reads them.
     """
-    with tenant_scope(storage):
+    with _portion(storage):
         _run(REMOVE_ORPHANS)
-    last: str | None = FIRST
-    while last is not None:
-        last, count = repeated(partial(_rewrite_documents, storage, last))
-        yield count
+        if orphans := [row[0] for row in fetch(FILE_ORPHANS)]:
+            _run(REMOVE_FILES, [id_array(orphans)])
+        note_missing_texts(storage)
+    for rewrite in (_rewrite_documents, _rewrite_files):
+        last: str | None = FIRST
+        while last is not None:
+            last, count = repeated(partial(rewrite, storage, last))
+            yield count
     words: Sequence[str] = [""]
     while words := _next_words(storage, words[-1]):
         row: str | None = FIRST
@@ -120,6 +140,16 @@ def _rewrite_documents(storage: Storage, after: str) -> tuple[str | None, int]:
     return versions[-1], len(versions)
 
 
+def _rewrite_files(storage: Storage, after: str) -> tuple[str | None, int]:
+    with _portion(storage):
+        files = [row[0] for row in fetch(NEXT_FILES, [after, FILES_AT_ONCE])]
+        if not files:
+            return None, 0
+        _run(REMOVE_FILES, [id_array(files)])
+        _run(ADD_FILES, [id_array(files)])
+    return files[-1], len(files)
+
+
 def _next_words(storage: Storage, after: str) -> list[str]:
     with tenant_scope(storage):
         return _few(fetch(NEXT_WORDS, [after]))
@@ -133,7 +163,8 @@ def _merge_postings(storage: Storage, words: Sequence[str], after: str) -> str |
         taken = _few(rows)
         pairs = {(word, version) for word, versions in fetch(TAKE_POSTINGS, [id_array(taken)]) for version in versions}
         postings: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
-        for word, in_name, version in fetch(STILL, [text_array(w for w, _ in pairs), id_array(v for _, v in pairs)]):
+        given = [text_array(word for word, _ in pairs), id_array(version for _, version in pairs)]
+        for word, in_name, version in fetch(STILL, [*given, *given]):
             postings[word, in_name].append(version)
         copy_rows(SearchPosting, COLUMNS, [*_merged(postings, taken)])
     return taken[-1] if len(taken) < len(rows) else None

@@ -13,10 +13,11 @@ from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import Audience, VersionRow
-from elements.search.excerpts import Excerpt, best_excerpt
+from elements.search.excerpts import Excerpt, best_excerpt, marked_text
 from elements.search.expanding import Expanded, expand
 from elements.search.finding import ALL, Found, HitFilter, find, seen_words
 from elements.search.ids import versions_with_id
+from elements.search.in_files import FileLine, read_file_lines
 from elements.search.queries import read_text
 from elements.search.spelling import similar_text
 from elements.search.visibility import Searchable, searchable
@@ -67,7 +68,7 @@ class Search:
         expanded, found = self._find(request)
         if not found.counts:
             return SearchResult((), found, self._suggestion(request, expanded))
-        return SearchResult(self._hits(found.versions, expanded, request.reading or request.culture), found)
+        return SearchResult(self._hits(found, expanded, request.reading or request.culture), found)
 
     def find(self, request: SearchRequest) -> SearchResult:
         """Do the same without reading the hits; `found` has their versions."""
@@ -96,10 +97,12 @@ class Search:
         _, found = self._find(SearchRequest(text, request.culture, limit=0))
         return text if found.counts else None
 
-    def _hits(self, versions: Sequence[str], expanded: Expanded, culture: int | None) -> list[SearchHit]:
+    def _hits(self, found: Found, expanded: Expanded, culture: int | None) -> list[SearchHit]:
         preferred = str(self.configuration.cultures.default if culture is None else culture)
-        found = self._read(versions, {name for names in self.searchable.excerpts.values() for name in names})
-        return [self._hit(found[version], expanded, preferred) for version in versions if version in found]
+        read = self._read(found.versions, {name for names in self.searchable.excerpts.values() for name in names})
+        lines = read_file_lines(expanded, self.searchable, list(found.by_files.items()))
+        shown = [read[version] for version in found.versions if version in read]
+        return [self._hit(row, expanded, preferred, lines.get(row.version)) for row in shown]
 
     def _read(self, versions: Sequence[str], only: Collection[str]) -> dict[str, VersionRow]:
         """Read the texts of hits. If they take too much memory, some hits have only their name, or not even that."""
@@ -108,10 +111,13 @@ class Search:
         except TooHeavy:
             return rows.read_some(versions, only, [NAME])
 
-    def _hit(self, row: VersionRow, expanded: Expanded, culture: str) -> SearchHit:
+    def _hit(self, row: VersionRow, expanded: Expanded, culture: str, line: FileLine | None) -> SearchHit:
         shown = self.searchable.excerpts[row.type]
 
         def find_excerpt() -> Excerpt | None:
+            if line is not None:
+                text = marked_text(line.text, expanded.matches)
+                return Excerpt(line.attribute, line.culture, text, line.id, line.name)
             return best_excerpt(orjson.loads(row.attributes or "{}"), shown, expanded.matches, culture)
 
         return SearchHit(row, _names(row), find_excerpt)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from elements.naming import NAME
 from elements.reading.assembly.projection import DERIVED
+from elements.reading.files import file_attributes_of_types
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
+from repository_site.core.database.statements import id_array, text_array
 
 TEXTS = frozenset({DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT, DataType.HTML})
 
@@ -23,6 +25,8 @@ class Searchable:
     """Types with texts that the audience must not see; only their names are searched."""
     excerpts: Mapping[str, frozenset[str]]
     """Attributes of which excerpts are shown, by type."""
+    file_arrays: tuple[str, str]
+    """Attributes with files that the audience sees, as arrays of types and of names (D448)."""
 
 
 def searchable(configuration: Configuration) -> Searchable:
@@ -35,7 +39,9 @@ def _searchable(configuration: Configuration) -> Searchable:
     types = {row: type for row, type in configuration.types_by_id.items() if row not in configuration.closed}
     names_only = configuration.hidden_texts & types.keys()
     excerpts = {row: frozenset({NAME}) if row in names_only else _text_attributes(type) for row, type in types.items()}
-    return Searchable(types, names_only, excerpts)
+    files = file_attributes_of_types(configuration)
+    pairs = id_array(type for type, _ in files), text_array(name for _, name in files)
+    return Searchable(types, names_only, excerpts, pairs)
 
 
 def _text_attributes(type: ElementType) -> frozenset[str]:

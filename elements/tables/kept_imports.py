@@ -32,7 +32,7 @@ from elements.tables.mapping import (
 )
 from elements.tables.read_tables import MEGABYTE, ReadTable, TableBounds, TableTooLarge
 from elements.writing.writers import require_changing, settled_writer
-from facets.clearance import clearance_of, visible_to
+from facets.clearance import visible_to_caller
 from repository_site.core.database.repeating import repeated
 from repository_site.core.problems import Conflict, Forbidden, Problem
 from repository_site.core.wording import clean_text, printable
@@ -213,8 +213,8 @@ def _import(storage: Storage, caller: Caller, table: TableImport, read: ReadTabl
     """Plan or import a table, and return its report."""
     require_changing(caller)
     writer = settled_writer(storage, caller, table.request_id)
-    configuration = visible_to(clearance_of(caller.roles), writer.configuration)
-    audience = Audience(sees_drafts(caller), configuration.closed)
+    configuration = visible_to_caller(caller, writer.configuration)
+    audience = Audience(sees_drafts(caller), configuration.closed, configuration.hidden)
     reader = Reader(configuration, audience, ZoneInfo(storage.time_zone), table.address)
     chosen, known = KeptChoices.of(table), known_columns(configuration)
     wanted = wanted_columns(read.headers, known, remembered_columns(), chosen.columns)

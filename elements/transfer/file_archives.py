@@ -20,6 +20,7 @@ from storage.files.archiving import add_contents, take_content
 from storage.files.contents import DIGEST
 from storage.files.media_types import KNOWN, LONGEST_NAME, UNKNOWN, file_name
 from storage.files.storing import hold_contents
+from storage.files.texts import note_missing_texts
 from storage.models import Storage
 from storage.quotas import note_bytes
 from storage.tenancy.scope import tenant_scope
@@ -70,6 +71,7 @@ def import_files(storage: Storage, path: Path, caller: str, *, keep: bool) -> No
                     _import_file(storage, archive, parse_json(raw, noun="The line"), caller, keep)
                 except Problem as problem:
                     raise Invalid(f"{place}: {problem.message}") from None
+            note_missing_texts(storage)
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
     except (zipfile.BadZipFile, KeyError, EOFError) as error:

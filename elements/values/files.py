@@ -18,8 +18,6 @@ FILE_FIELDS = ("address", "fullAddress", "mimeType", "protocol", "title")
 ID = "id"
 STORED_FIELDS = frozenset({*FILE_FIELDS, ID, "size"})
 STORED = "repository"
-# Where files are, below the address of the storage.
-FILES_PATH = "_api/rest/files/"
 # Fields that a client cannot set.
 _DERIVED = frozenset({ID, "fullAddress", "mimeType", "size"})
 

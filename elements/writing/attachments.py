@@ -67,14 +67,17 @@ def forget_files(versions: Collection[str]) -> None:
         execute("DELETE FROM elements_versionfile WHERE version_id = ANY(%s::uuid[])", [id_array(versions)])
 
 
-def copy_files(copies: dict[str, str], left_out: Collection[str]) -> None:
-    """Give copies of versions the files of their sources, except in some attributes. `copies` are by source."""
+def copy_files(copies: Sequence[tuple[str, str]], left_out: Collection[str]) -> None:
+    """Give copies of versions the files of their sources, except in some attributes, by pairs of source and copy."""
     # One statement for both would need intermediate results on a cluster (D252).
     sql = (
         "SELECT version_id::text, attribute, file_id::text FROM elements_versionfile WHERE version_id = ANY(%s::uuid[])"
     )
-    found = look_up(sql, [id_array(copies)])
-    insert_files([(copies[source], name, file) for source, name, file in found if name not in left_out])
+    found: dict[str, list[tuple[str, str]]] = {}
+    for source, name, file in look_up(sql, [id_array({source for source, _copy in copies})]):
+        if name not in left_out:
+            found.setdefault(source, []).append((name, file))
+    insert_files([(copy, name, file) for source, copy in copies for name, file in found.get(source, ())])
 
 
 def file_attributes(type: ElementType) -> frozenset[str]:

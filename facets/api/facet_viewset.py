@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from facets import rendering
 from facets.api.facet_serializers import ElementTypesSerializer
-from facets.clearance import clearance_of, visible_to
+from facets.clearance import visible_to_caller
 from facets.configuration import CompiledFacet, CompiledView, Configuration, configuration_of
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
@@ -25,7 +25,7 @@ class ConfiguredViewSet(ApiViewSet):
     def configuration(self) -> Configuration:
         """The part of the configuration that the caller sees; the same for the whole request, even if it changes
         meanwhile."""
-        return visible_to(clearance_of(self.caller.roles), configuration_of(self.storage))
+        return visible_to_caller(self.caller, configuration_of(self.storage))
 
     def begin_attempt(self) -> None:
         self.__dict__.pop("configuration", None)
@@ -46,6 +46,7 @@ class FacetViewSet(ConfiguredViewSet):
         tag="facets",
         summary="List facets",
         versions=ApiVersions.up_to("4.0"),
+        by_facet=True,
         uses_language=True,
         responses=FacetsSerializer,
     )

@@ -31,6 +31,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="List the transitions that the caller can apply now",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         responses=release_serializers.TransitionsSerializer,
     )
     def list_transitions(self, request: Request, **names: str) -> HttpResponse:
@@ -42,6 +43,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="List the transitions that the caller can apply now",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         responses=release_serializers.PostedTransitionsSerializer,
     )
     def list_transitions_by_post(self, request: Request, **names: str) -> HttpResponse:
@@ -58,6 +60,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="Apply a transition",
         versions=ApiVersions.up_to("4.0"),
+        by_facet=True,
         parameters=[release_serializers.IGNORE_WARNINGS, *query_parameters.WRITTEN],
         writes=True,
         uses_language=True,
@@ -79,6 +82,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="Apply a transition, with ignoreWarnings in the path",
         versions=ApiVersions.up_to("4.0"),
+        by_facet=True,
         parameters=[release_serializers.IGNORE_WARNINGS, *query_parameters.WRITTEN],
         writes=True,
         uses_language=True,
@@ -114,6 +118,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         tag="release",
         summary="Create a version",
         versions=ApiVersions.up_to("4.0"),
+        by_facet=True,
         parameters=query_parameters.WRITTEN,
         writes=True,
         responses=ELEMENT_LIST,

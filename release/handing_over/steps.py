@@ -7,12 +7,10 @@ is released.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.bulk.runs import MOST, whole_view
@@ -26,9 +24,9 @@ from facets.blueprint.private_content import USER_TYPE
 from facets.configuration import Configuration
 from release.models import Task
 from release.tasks.approvers import find_person
-from release.tasks.decisions import delegate_task
+from release.tasks.decisions import delegate_tasks
 from repository_site.core.database.statements import fetch
-from repository_site.core.problems import Invalid, Problem, Unreadable, placed
+from repository_site.core.problems import Invalid, Unreadable, placed
 from repository_site.core.wording import GUID
 from storage.options import Role
 
@@ -136,17 +134,9 @@ def _keep_current(tasks: Sequence[str]) -> None:
         fetch(sql, [list(tasks)])
 
 
-def _delegate(writer: Writer, old: UUID, new: UUID, elements: Sequence[str]) -> dict[str, list[str]]:
-    refused: dict[str, list[str]] = {}
+def _delegate(writer: Writer, old: UUID, new: UUID, elements: Sequence[str]) -> Refusals:
     held = Task.objects.filter(assignee_id=old, state=Task.State.OPEN, element_id__in=[UUID(each) for each in elements])
-    for task in held.order_by("element_id", "id"):
-        own = replace(writer, author=replace(writer.author))
-        try:
-            with transaction.atomic():
-                delegate_task(own, task.id, "", new)
-        except Problem as problem:
-            refused.setdefault(str(task.element_id), []).extend(problem.details)
-    return refused
+    return delegate_tasks(writer, list(held.order_by("element_id", "id")), new)
 
 
 HANDING_OVER = {HAND_OVER: BulkStep(_read, _take, has_parts=True)}

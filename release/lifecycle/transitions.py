@@ -37,15 +37,15 @@ class TransitionRequest:
     """The languages that the caller prefers, as in Accept-Language."""
 
 
-def offered_transitions(current: LifecycleVersion) -> list[Transition]:
+def offered_transitions(current: LifecycleVersion, has_open_task: Callable[[], bool] | None = None) -> list[Transition]:
     """Return the transitions that the caller can apply now, in configured order."""
-    cycle = current.cycle
+    cycle, has_open_task = current.cycle, has_open_task or partial(_has_open_task, current)
     if cycle is None:
         return []
     found = [
         each for each in cycle.cycle.transitions if each.source == current.row.state and may_apply(current, cycle, each)
     ]
-    if any(each.task for each in found) and _has_open_task(current):
+    if any(each.task for each in found) and has_open_task():
         return [each for each in found if not each.task]
     return found
 
@@ -133,7 +133,7 @@ def _decide(
 
 def _require_offered(current: LifecycleVersion, transition: Transition, has_open_task: Callable[[], bool]) -> None:
     if transition.source != current.row.state:
-        offered = [each.key for each in offered_transitions(current)]
+        offered = [each.key for each in offered_transitions(current, has_open_task)]
         words = {"label": current.label, "state": current.row.state, "key": transition.key}
         if not offered:
             text = _("%(key)s is not available for %(label)s in the state %(state)s. No transition is available.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from uuid import uuid4
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from elements.naming import sort_name
@@ -14,8 +14,8 @@ from elements.permission_sets.callers import NOTHING
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import most_text, most_written_rows
-from elements.reading.diagrams.drawings import DrawnShape, StoredDiagram, read_diagram
-from elements.reading.rows import VersionRow, read_in_batches, read_references, read_versions
+from elements.reading.diagrams.drawings import StoredDiagram, read_diagrams
+from elements.reading.rows import References, VersionRow, read_in_batches, read_references, read_versions
 from elements.writing import statements
 from elements.writing.attachments import copy_files
 from elements.writing.deciding.making import AUTHOR, has_author
@@ -44,7 +44,7 @@ def create_version(writer: Writer, found: VersionRow, *, named: str, on_locked: 
     """
     current, last = choose_source(lock_version(writer, found, named=named, on_locked=on_locked), named)
     copy = _VersionCopy(writer, current, last)
-    copy.write()
+    _write_copies(writer, [copy])
     return copy.version
 
 
@@ -63,7 +63,7 @@ def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, S
     """Create a version of each element that allows it, as `create_version` does for the id of an element; return the
     reasons of the others.
 
-    The number of statements does not depend on the number of elements without diagrams. Each diagram is copied alone.
+    The number of statements does not depend on the number of elements, nor on their diagrams (D456).
     """
     stored = lock_elements(elements, ()).visible()
     rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
@@ -81,15 +81,7 @@ def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, S
             copies.append(_VersionCopy(writer, *_checked(current, known[row.element])))
         except Problem as problem:
             refused[row.element] = problem.details
-    drawn = diagram_statements.find_drawn([each.source.row.version for each in copies])
-    for copy in copies:
-        if copy.source.row.version in drawn:
-            try:
-                with transaction.atomic():
-                    copy.write()
-            except Problem as problem:
-                refused[copy.source.row.element] = problem.details
-    _write_without_diagrams(writer, [each for each in copies if each.source.row.version not in drawn])
+    _write_copies(writer, copies)
     return refused
 
 
@@ -131,6 +123,8 @@ class _VersionCopy:
     source: LifecycleVersion
     last: VersionNumber
     version: str = field(default_factory=lambda: str(uuid4()))
+    living: dict[str, str] = field(default_factory=dict)
+    """Copies of the elements that live in the diagram, by element."""
 
     @property
     def after(self) -> VersionRow:
@@ -140,45 +134,6 @@ class _VersionCopy:
             category=Category.DRAFT.value,
             major=self.last.major,
             minor=self.last.minor + 1,
-        )
-
-    def write(self) -> None:
-        row, after, author = self.source.row, self.after, self.writer.author
-        diagram = read_diagram(row.version)
-        living, copies = self._write_versions(diagram.shapes)
-        statements.point_elements([(row.element, self.version, row.published)])
-        copy_files({row.version: self.version, **copies}, NOT_COPIED)
-        self._write_references(living, copies)
-        self._write_diagram(diagram, copies)
-        log_steps(author, [StepTaken(Step.VERSION, row, after)])
-        drawn = [HistoryEntry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in copies.items()]
-        record(author, [self.entry, *drawn])
-
-    def _write_versions(self, shapes: Sequence[DrawnShape]) -> tuple[list[VersionRow], dict[str, str]]:
-        """Write the copies, in batches. Return the elements that live in the diagram, and the ids of their copies."""
-        types = self.writer.configuration.types_by_id
-        living: list[VersionRow] = []
-        copies: dict[str, str] = {}
-        new = [self.row]
-        for batch in read_in_batches({shape.element for shape in shapes}):
-            some = [each for each in batch if types[each.type].lives_in_diagrams]
-            copies |= {each.element: str(uuid4()) for each in some}
-            self._write_elements(some, copies)
-            statements.insert_versions([*new, *(self._living_row(each, copies) for each in some)])
-            new = []
-            living += [each._replace(attributes="") for each in some]
-        statements.insert_versions(new)
-        return living, copies
-
-    def _write_elements(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
-        parent = self.source.row.element
-        first = statements.read_siblings([parent])[parent].next_position if living else 0
-        statements.insert_elements(
-            self.writer.configuration.sets,
-            [
-                (copies[each.element], each.creation, each.type, parent, first + place, "", copies[each.element], None)
-                for place, each in enumerate(living)
-            ],
         )
 
     @property
@@ -192,75 +147,99 @@ class _VersionCopy:
             self.writer.no_end, author.now, author.element,
         )  # fmt: skip
 
-    def _living_row(self, row: VersionRow, copies: Mapping[str, str]) -> tuple[object, ...]:
-        author, copy = self.writer.author, copies[row.element]
+    def living_row(self, row: VersionRow) -> tuple[object, ...]:
+        author, copy = self.writer.author, self.living[row.element]
         name = sort_name(read_exactly(row.attributes), str(self.writer.configuration.cultures.default))
         return (
             copy, copy, row.state, row.category, None, None, row.stereotype, row.attributes, name, row.valid_from,
             row.valid_until, author.now, author.element,
         )  # fmt: skip
 
-    @property
-    def related(self) -> dict[str, Sequence[str]]:
+    def references(self, related: References) -> Iterator[tuple[str, str, Sequence[str]]]:
+        """Yield version, context and targets. References to elements of the diagram point to the copies."""
         own, caller = dict(self.source.related), self.writer.author.element
         # A caller without an element leaves the author as it is; without an author everyone could edit the copy.
         if caller is not None and has_author(self.source.type):
             own[AUTHOR] = [str(caller)]
-        return own
+        held: Mapping[str, Mapping[str, Sequence[str]]]
+        held = {self.version: own, **{copy: related.get(element, {}) for element, copy in self.living.items()}}
+        for version, contexts in held.items():
+            for context, targets in contexts.items():
+                yield version, context, [self.living.get(target, target) for target in targets]
 
-    def _write_references(self, living: Sequence[VersionRow], copies: Mapping[str, str]) -> None:
-        """Write the references; those to elements of the diagram point to the copies."""
-        held = {self.version: self.related}
-        for version, contexts in read_references([each.version for each in living], None, most_written_rows()).items():
-            held[copies[version]] = dict(contexts)
-        statements.replace_references(
-            (version, context, [copies.get(target, target) for target in targets])
-            for version, contexts in held.items()
-            for context, targets in contexts.items()
-        )
-
-    def _write_diagram(self, diagram: StoredDiagram, copies: Mapping[str, str]) -> None:
-        new: dict[str | None, str] = {each.shape: str(uuid4()) for each in diagram.shapes}
-        new |= {each.lane: str(uuid4()) for each in diagram.lanes}
-        diagram_statements.insert_lanes(
-            self.version, [each._replace(lane=new[each.lane], parent=new.get(each.parent)) for each in diagram.lanes]
-        )
-        diagram_statements.insert_shapes(
-            self.version,
+    def diagram(self, stored: StoredDiagram) -> StoredDiagram:
+        new: dict[str | None, str] = {each.shape: str(uuid4()) for each in stored.shapes}
+        new |= {each.lane: str(uuid4()) for each in stored.lanes}
+        return StoredDiagram(
             [
                 each._replace(
                     shape=new[each.shape],
-                    element=copies.get(each.element, each.element),
+                    element=self.living.get(each.element, each.element),
                     lane=new.get(each.lane),
                     container=new.get(each.container),
                     host=new.get(each.host),
                 )
-                for each in diagram.shapes
+                for each in stored.shapes
             ],
+            [each._replace(shape=new[each.shape], predecessor=new[each.predecessor]) for each in stored.flows],
+            [each._replace(lane=new[each.lane], parent=new.get(each.parent)) for each in stored.lanes],
         )
-        diagram_statements.insert_flows(
-            [each._replace(shape=new[each.shape], predecessor=new[each.predecessor]) for each in diagram.flows]
-        )
-        diagram_statements.copy_source(self.source.row.version, self.version)
 
     @property
-    def entry(self) -> HistoryEntry:
+    def entries(self) -> list[HistoryEntry]:
         after = self.after
         number = f"{after.major}.{after.minor}"
         noted = {"state": after.state, "version": number, "copiedFrom": self.source.row.version}
-        return HistoryEntry(after.element, after.version, Action.VERSIONED, {}, noted)
+        return [
+            HistoryEntry(after.element, after.version, Action.VERSIONED, {}, noted),
+            *(HistoryEntry(new, new, Action.CREATED, {}, {"copiedFrom": old}) for old, new in self.living.items()),
+        ]
 
 
-def _write_without_diagrams(writer: Writer, copies: Sequence[_VersionCopy]) -> None:
-    """Write copies of many versions without diagrams."""
+def _write_copies(writer: Writer, copies: Sequence[_VersionCopy]) -> None:
+    """Write copies of versions with their diagrams. Everything that can be too heavy is read before the first row is
+    written."""
     if not copies:
         return
-    statements.insert_versions([each.row for each in copies])
-    sources = [(each.source.row, each.version) for each in copies]
-    statements.point_elements([(row.element, version, row.published) for row, version in sources])
-    copy_files({row.version: version for row, version in sources}, NOT_COPIED)
-    statements.replace_references(
-        (each.version, context, targets) for each in copies for context, targets in each.related.items()
-    )
+    sources = {each.source.row.version: each for each in copies}
+    diagrams = read_diagrams(list(sources))
+    shown: dict[str, list[_VersionCopy]] = {}
+    for version, diagram in diagrams.items():
+        for element in {each.element for each in diagram.shapes}:
+            shown.setdefault(element, []).append(sources[version])
+    related = read_references(list(shown), None, most_written_rows())
+    _write_versions(writer, copies, shown)
+    statements.point_elements([(each.source.row.element, each.version, each.source.row.published) for each in copies])
+    pairs = [(each.source.row.version, each.version) for each in copies]
+    copy_files([*pairs, *(pair for each in copies for pair in each.living.items())], NOT_COPIED)
+    statements.replace_references(one for each in copies for one in each.references(related))
+    drawn = {copy.version: copy.diagram(diagrams[version]) for version, copy in sources.items()}
+    diagram_statements.insert_lanes({version: each.lanes for version, each in drawn.items()})
+    diagram_statements.insert_shapes({version: each.shapes for version, each in drawn.items()})
+    diagram_statements.insert_flows([flow for each in drawn.values() for flow in each.flows])
+    diagram_statements.copy_sources(dict(pairs))
     log_steps(writer.author, [StepTaken(Step.VERSION, each.source.row, each.after) for each in copies])
-    record(writer.author, [each.entry for each in copies])
+    record(writer.author, [entry for each in copies for entry in each.entries])
+
+
+def _write_versions(
+    writer: Writer, copies: Sequence[_VersionCopy], shown: Mapping[str, Sequence[_VersionCopy]]
+) -> None:
+    """Write the versions, and copies of elements that live in their diagrams, in batches that fit into memory. `shown`
+    has the copies whose diagrams show an element."""
+    types = writer.configuration.types_by_id
+    parents = sorted({each.source.row.element for shows in shown.values() for each in shows})
+    positions = {parent: count(each.next_position) for parent, each in statements.read_siblings(parents).items()}
+    new = [each.row for each in copies]
+    for batch in read_in_batches(shown):
+        elements = []
+        for row in batch:
+            for copy in shown[row.element] if types[row.type].lives_in_diagrams else ():
+                id, parent = str(uuid4()), copy.source.row.element
+                copy.living[row.element] = id
+                elements.append((id, row.creation, row.type, parent, next(positions[parent]), "", id, None))
+                new.append(copy.living_row(row))
+        statements.insert_elements(writer.configuration.sets, elements)
+        statements.insert_versions(new)
+        new = []
+    statements.insert_versions(new)

@@ -1,4 +1,7 @@
-"""The page of a signed-in person: mail address, choice of mails, and subscriptions (D353). Viewers have it, too."""
+"""The page of a signed-in person: mail address, choice of mails, subscriptions and tokens (D353, D487).
+
+Viewers have it, too.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ from typing import cast
 
 from django.conf import settings
 from django.contrib import messages as notices
+from django.db.models import Prefetch
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -34,7 +39,16 @@ from repository_site.core.problems import Forbidden, TooManyRequests, Unauthenti
 from storage.api.throttling import throttle_caller
 from storage.back_office.sites import METHODS, works_in_office
 from storage.messages.recipients import find_recipient, mail_time, need_recipients, person_key, set_times
-from storage.models import MailTime, MessageKind, Recipient, StaffAccount, Subscription
+from storage.models import (
+    ApiToken,
+    MailTime,
+    MessageKind,
+    Recipient,
+    StaffAccount,
+    Subscription,
+    TokenAddress,
+    TokenState,
+)
 from storage.pages import caller_of, in_scope, storage_of
 
 # Subscriptions on the page, the newest first.
@@ -83,6 +97,7 @@ def account_page(request: HttpRequest) -> HttpResponseBase:
         "times": list(MailTime),
         "subscriptions": _shown(request, shown),
         "more": subscriptions.count() - SHOWN if len(shown) == SHOWN else 0,
+        "tokens": _tokens(request),
     }
     return TemplateResponse(request, "pages/account.html", context, status=refusal if problem else 200)
 
@@ -142,6 +157,16 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
 def _times(given: Mapping[str, str]) -> dict[MessageKind, MailTime]:
     chosen = {kind: given.get(kind.value, "") for kind in MessageKind}
     return {kind: MailTime(time) for kind, time in chosen.items() if time in MailTime.values}
+
+
+def _tokens(request: HttpRequest) -> list[ApiToken]:
+    """Return the valid tokens that were issued for the person, with the networks that they were used from (D487)."""
+    user = caller_of(request).element_id
+    if user is None:
+        return []
+    own = ApiToken.objects.filter(storage=storage_of(request), user_id=user).in_state(TokenState.ACTIVE, timezone.now())
+    used = Prefetch("addresses", TokenAddress.objects.filter(is_refused=False), to_attr="used_from")
+    return list(own.prefetch_related(used)[:SHOWN])
 
 
 def _shown(request: HttpRequest, subscriptions: list[Subscription]) -> list[OwnSubscription]:

@@ -17,6 +17,7 @@ from facets.blueprint.cycles import Category
 from facets.clearance import Clearance, visible_to
 from facets.configuration import configuration_of
 from release.messages.deciders import Deciders, cause_of_round, read_outcomes
+from release.messages.token_messages import about_tokens
 from release.models import Task
 from release.tasks.approvers import read_people
 from repository_site.core.database.prepared import Row
@@ -83,7 +84,7 @@ def log_of_scope() -> MessageLog:
 
 def messages_about(storage: Storage, events: Sequence[NumberedEvent]) -> list[NewMessage]:
     """Return the messages about events. Nobody is told of their own actions."""
-    found = [*_about_tasks(storage, events), *_about_releases(storage, events)]
+    found = [*_about_tasks(storage, events), *_about_releases(storage, events), *about_tokens(storage, events)]
     doers = {each.id: person_key(each.caller, each.caller_label) for each in events}
     users = _users_of_accounts(storage, [*(each.key for _, each in found), *doers.values()])
     present = [(doers[event.id], replace(each, key=users.get(each.key, each.key))) for event, each in found]

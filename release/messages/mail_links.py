@@ -14,6 +14,7 @@ SALT = "release.messages.unsubscribe"
 # Pages of the back office, below the address of the storage.
 TASK_PAGE = "admin/release/task/{}/change/"
 MESSAGES_PAGE = "admin/messages/"
+TOKEN_PAGE = "admin/storage/apitoken/{}/change/"
 # The page of every signed-in person.
 ACCOUNT_PAGE = "account/"
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from release.messages.gathering import gather_messages, log_of_scope, tell_of_due_tasks, tell_of_endings
 from release.messages.mail_addresses import mail_address_link, tell_old_address
 from release.messages.sending import forget_old_messages, has_due_mails, make_mails, send_mails
+from storage.access.token_reminders import remind_of_ends
 from storage.jobs import job, periodic_job
 from storage.jobs.every_storage import in_every_storage
 from storage.models import MessageLog, Storage
@@ -46,6 +47,7 @@ def tell(storage: Storage) -> None:
         if is_daily:
             tell_of_endings(storage, now, last)
             tell_of_due_tasks(storage, now, last)
+            remind_of_ends(storage, now)
         if settings.MAIL_SERVER is not None:
             make_mails(storage, now, is_daily=is_daily)
             if has_due_mails(now):

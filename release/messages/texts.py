@@ -18,7 +18,7 @@ from elements.reading.names import ElementNames, chosen_name, language_culture, 
 from elements.reading.rows import Audience, Identity, read_identities
 from facets.clearance import Clearance, visible_to
 from facets.configuration import configuration_of
-from release.messages.mail_links import TASK_PAGE
+from release.messages.mail_links import ACCOUNT_PAGE, TASK_PAGE, TOKEN_PAGE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
 from release.tasks.titles import task_title
@@ -68,7 +68,7 @@ class MessageTexts:
 
     def _text(self, message: Message) -> MessageText:
         title, lines, path = getattr(self, f"_{message.kind}")(message, message.data)
-        if not self.sees_drafts and message.kind not in (MessageKind.EXPIRING, MessageKind.INVITED):
+        if not self.sees_drafts and message.kind not in (MessageKind.EXPIRING, MessageKind.INVITED, MessageKind.TOKEN):
             # These lines tell who has done what, and why (D328).
             lines = []
         # One line: a name can have several, and the title becomes the subject of a mail.
@@ -110,6 +110,16 @@ class MessageTexts:
 
         title = _("You are now a member of %(storage)s") % {"storage": self.storage.title or str(self.storage)}
         return title, [_("Roles: %(roles)s") % {"roles": ", ".join(role_names(data["roles"]))}], ""
+
+    def _token(self, message: Message, data: dict[str, Any]) -> tuple[str, list[str], str]:
+        path = TOKEN_PAGE.format(data["token"]) if data.get("isForAdministrators") else ACCOUNT_PAGE
+        if "address" in data:
+            words = {"name": data["name"], "address": data["address"]}
+            title = _("New address: the token %(name)s was used from %(address)s") % words
+            return title, [_("If you do not know this address, give the token a new value or revoke it.")], path
+        words = {"name": data["name"], "date": self._day(data["end"])}
+        title = _("The token %(name)s ends on %(date)s") % words
+        return title, [_("Programs that use it lose access then. Rotate it with a new end, or replace it.")], path
 
     def _name(self, message: Message) -> str:
         found = self.seen.get(str(message.element_id))

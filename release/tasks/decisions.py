@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from elements.derived import AUTHOR_CONTEXTS
+from elements.permission_sets.callers import NOTHING, denied_on
 from elements.permissions import Permission
-from elements.reading.rows import read_versions
+from elements.reading.rows import read_references, read_versions
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Category, State, Transition
 from facets.blueprint.private_content import USER_TYPE
@@ -24,7 +27,7 @@ from release.steps.opening import new_task
 from release.steps.permissions import require
 from release.steps.validation import check
 from release.tasks.approvers import Person, administers, choose_approver, find_person, is_deputy, is_for, is_requester
-from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, placed
+from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, placed
 from storage.access.callers import Caller
 from storage.tenancy.scope import as_caller, whole_content
 
@@ -62,16 +65,10 @@ def request_consents(
 
 
 class Decision:
-    def __init__(self, writer: Writer, task_id: UUID) -> None:
+    def __init__(self, writer: Writer, task: Task, current: LifecycleVersion) -> None:
         self.writer = writer
-        with as_caller():
-            found = find_task(task_id)
-        row = read_versions([str(found.version_id)]).get(str(found.version_id))
-        if row is None:
-            # Somebody has just deleted the version, and the task with it.
-            raise NotFound(no_task(str(task_id)))
-        self.current = lock_version(writer, row)
-        self.task = find_task(task_id)
+        self.task = task
+        self.current = current
         self.change = LifecycleChange(writer.configuration, writer.zone, writer.author)
 
     def require_open(self) -> None:
@@ -166,6 +163,18 @@ class Decision:
         log_steps(self.writer.author, [StepTaken(step, row, row, task.transition, comment, (), task.id, assignee)])
 
 
+def _locked(writer: Writer, task_id: UUID) -> Decision:
+    """Return a task with its version, which is locked."""
+    with as_caller():
+        found = find_task(task_id)
+    row = read_versions([str(found.version_id)]).get(str(found.version_id))
+    if row is None:
+        # Somebody has just deleted the version, and the task with it.
+        raise NotFound(no_task(str(task_id)))
+    current = lock_version(writer, row)
+    return Decision(writer, find_task(task_id), current)
+
+
 def no_task(task_id: str) -> str:
     return _("There is no task %(id)s.") % {"id": task_id}
 
@@ -186,7 +195,7 @@ def accept_task(
     A waiting version takes its transition as soon as there are enough approvals. `languages` are those that the caller
     prefers for the warnings, as in Accept-Language.
     """
-    decision = Decision(writer, task_id)
+    decision = _locked(writer, task_id)
     task = decision.task
     decision.require_approver(_("Accepting a task"))
     decision.require_open()
@@ -246,7 +255,7 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Ste
 @whole_content()
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task. The version stays as it is, but a waiting version is sent back."""
-    decision = Decision(writer, task_id)
+    decision = _locked(writer, task_id)
     decision.require_approver(_("Rejecting a task"))
     decision.require_open()
     decision.decline(Task.State.REJECTED, Step.REJECTION, comment, decision.behalf)
@@ -256,7 +265,7 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 @whole_content()
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task on behalf of the requester or an administrator. A waiting version is sent back."""
-    decision = Decision(writer, task_id)
+    decision = _locked(writer, task_id)
     decision.require_requester(_("Only the requester or an administrator can withdraw this."))
     decision.require_open()
     decision.decline(Task.State.WITHDRAWN, Step.WITHDRAWAL, comment)
@@ -266,17 +275,64 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
 @whole_content()
 def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
     """Assign the task to another user, who must be able to approve and must not be the requester."""
-    decision = Decision(writer, task_id)
+    decision = _locked(writer, task_id)
     decision.require_approver(_("Delegating a task"))
     decision.require_open()
     with as_caller():
         task, person = decision.task, find_person(assignee)
-    if refusal := _assignee_problem(task, assignee, person) or _round_problem(task, assignee):
-        raise Invalid(placed("assignee", refusal % {"type": USER_TYPE, "id": assignee}))
-    task.assignee_id, task.stuck_on, task.stuck_reasons = assignee, None, []
-    task.save()
-    decision.log(Step.DELEGATION, comment, assignee)
+    if text := _assignee_problem(task, assignee, person) or _round_problem(task, assignee, _rounds([task])):
+        raise _not_assignable(text, assignee)
+    _assign([decision], comment, assignee)
     return task
+
+
+@whole_content()
+def delegate_tasks(writer: Writer, tasks: Sequence[Task], assignee: UUID) -> dict[str, list[str]]:
+    """Assign open tasks, whose elements are locked, to another user; return the reasons of refusals by element.
+
+    The number of statements does not depend on the number of tasks for administrators (D456).
+    """
+    versions = {str(each.version_id) for each in tasks}
+    rows, related = read_versions(versions, with_attributes=False), read_references(versions, AUTHOR_CONTEXTS)
+    person, rounds = find_person(assignee) if tasks else None, _rounds(tasks)
+    denied = denied_on({str(each.element_id) for each in tasks})
+    refused: dict[str, list[str]] = {}
+    decided = []
+    for task in tasks:
+        version = str(task.version_id)
+        row, held = rows[version], related.get(version, {})
+        current = LifecycleVersion(writer.configuration, writer.caller, row, held, denied.get(row.element, NOTHING))
+        decision = Decision(writer, task, current)
+        try:
+            decision.require_approver(_("Delegating a task"))
+            if text := _assignee_problem(task, assignee, person) or _round_problem(task, assignee, rounds):
+                raise _not_assignable(text, assignee)
+        except Problem as problem:
+            refused.setdefault(str(task.element_id), []).extend(problem.details)
+        else:
+            decided.append(decision)
+            # The next task of the round sees this assignment.
+            task.assignee_id = assignee
+    _assign(decided, "", assignee)
+    return refused
+
+
+def _assign(decisions: Sequence[Decision], comment: str, assignee: UUID) -> None:
+    changes: dict[str, Any] = {"assignee_id": assignee, "stuck_on": None, "stuck_reasons": []}
+    for each in decisions:
+        for name, value in changes.items():
+            setattr(each.task, name, value)
+    if decisions:
+        Task.objects.filter(id__in=[each.task.id for each in decisions]).update(**changes)
+        steps = [
+            StepTaken(Step.DELEGATION, each.row, each.row, task.transition, comment, (), task.id, assignee)
+            for each, task in ((decision.current, decision.task) for decision in decisions)
+        ]
+        log_steps(decisions[0].writer.author, steps)
+
+
+def _not_assignable(problem: str, assignee: UUID) -> Invalid:
+    return Invalid(placed("assignee", problem % {"type": USER_TYPE, "id": assignee}))
 
 
 def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
@@ -289,15 +345,23 @@ def _assignee_problem(task: Task, assignee: UUID, person: Person | None) -> str:
     return _("the %(type)s %(id)s is the requester (four-eyes principle).") if assignee == task.requester_id else ""
 
 
-def _round_problem(task: Task, assignee: UUID) -> str:
+def _rounds(tasks: Sequence[Task]) -> dict[UUID, list[Task]]:
+    """Return all tasks of the rounds of these, by round; the given ones are the same objects."""
+    own, found = {each.id: each for each in tasks}, dict[UUID, list[Task]]()
+    wanted = {each.round_id for each in tasks if each.round_id}
+    if wanted:
+        for each in Task.objects.filter(version_id__in={each.version_id for each in tasks}, round_id__in=wanted):
+            if each.round_id:
+                found.setdefault(each.round_id, []).append(own.get(each.id, each))
+    return found
+
+
+def _round_problem(task: Task, assignee: UUID, rounds: Mapping[UUID, Sequence[Task]]) -> str:
     """Return why the round of the task cannot count this person once more."""
-    if task.round_id is None:
-        return ""
-    others = Task.objects.filter(version_id=task.version_id, round_id=task.round_id).exclude(id=task.id)
-    for each in others:
-        if each.state == Task.State.OPEN and each.assignee_id == assignee:
+    for each in rounds.get(task.round_id, ()) if task.round_id else ():
+        if each.id != task.id and each.state == Task.State.OPEN and each.assignee_id == assignee:
             return _("the %(type)s %(id)s already has an open task for this version.")
-        if each.state == Task.State.ACCEPTED and each.decider_id == assignee:
+        if each.id != task.id and each.state == Task.State.ACCEPTED and each.decider_id == assignee:
             return _("the %(type)s %(id)s has already accepted this version.")
     return ""
 
@@ -305,7 +369,7 @@ def _round_problem(task: Task, assignee: UUID) -> str:
 @whole_content()
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Remind the assignee: the log has the step, and its event becomes a message (D117)."""
-    decision = Decision(writer, task_id)
+    decision = _locked(writer, task_id)
     decision.require_requester(_("Only the requester or an administrator can remind."))
     decision.require_open()
     decision.log(Step.REMINDER, comment, decision.task.assignee_id)

@@ -49,6 +49,7 @@ class DocumentViewSet(ApiViewSet):
         tag="document",
         summary="Get the index of the API",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         contexts=EVERYWHERE,
         media_types=(JSON_TYPE, HTML_TYPE),
         responses={
@@ -72,6 +73,7 @@ class DocumentViewSet(ApiViewSet):
         tag="document",
         summary="Get the OpenAPI document",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         contexts=EVERYWHERE,
         responses={(200, JSON_TYPE): dict},
     )
@@ -84,6 +86,7 @@ class DocumentViewSet(ApiViewSet):
         tag="document",
         summary="Browse the OpenAPI document",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         contexts=EVERYWHERE,
         media_types=(HTML_TYPE,),
         uses_language=True,

@@ -6,7 +6,8 @@ import io
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import cast
 
@@ -19,6 +20,7 @@ from django.utils.datastructures import MultiValueDict
 from repository_site.core.fairness.origin import origin_of
 from repository_site.core.fairness.shares import Shares
 from repository_site.core.problems import Busy, Problem, TooLarge, TooManyRequests, TooSlow, Unreadable
+from repository_site.core.refused_bodies import discard_body
 from repository_site.core.rest.errors import is_api_path, problem_answer
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -143,13 +145,18 @@ def _take_body(request: HttpRequest) -> None:
     is_chunked = not length and "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
     if length and not length.isdecimal():
         raise Unreadable("The Content-Length header is not a number.")
-    if int(length or 0) > limit:
-        raise TooLarge(f"The request body is larger than {limit} bytes.")
     if not is_chunked and not int(length or 0):
         return
-    body = _read(request, limit + 1 if is_chunked else int(length))
-    if len(body) > limit:
-        raise TooLarge(f"The request body is larger than {limit} bytes.")
+    too_large = TooLarge(f"The request body is larger than {limit} bytes.")
+    if int(length or 0) > limit:
+        with suppress(TooManyRequests, Busy), _receiving(request):
+            discard_body(request, int(length), limit)
+        raise too_large
+    with _receiving(request):
+        body = _read(request, limit + 1 if is_chunked else int(length))
+        if len(body) > limit:
+            discard_body(request, None, limit, already=len(body))
+            raise too_large
     if len(body) < int(length or 0):
         raise Unreadable("The request body is shorter than its Content-Length.")
     request.META["CONTENT_LENGTH"] = str(len(body))
@@ -163,7 +170,18 @@ def _leave_body(request: HttpRequest) -> None:
 
 
 def _read(request: HttpRequest, size: int) -> bytes:
-    """Read a body, unless too many threads do so: the others serve requests without a body (D154).
+    try:
+        return cast("bytes", request.META["wsgi.input"].read(size))
+    except TimeoutError as problem:
+        text = f"The request body arrives more slowly than {settings.STREAM_RATE} bytes a second. Send it faster."
+        raise TooSlow(text) from problem
+    except OSError as problem:
+        raise Unreadable("The request body is shorter than its Content-Length.") from problem
+
+
+@contextmanager
+def _receiving(request: HttpRequest) -> Iterator[None]:
+    """Let a thread read a body, unless too many do so: the others serve requests without a body (D154).
 
     A storage gets at most half of them, so that its slow clients keep no other storage from writing. A caller gets a
     part of these, and so do all clients together whose credentials have not been accepted yet (D198).
@@ -176,11 +194,6 @@ def _read(request: HttpRequest, size: int) -> bytes:
             raise TooManyRequests(text, retry_after=2)
         raise Busy("The server is receiving too many request bodies. Try again shortly.", retry_after=2)
     try:
-        return cast("bytes", request.META["wsgi.input"].read(size))
-    except TimeoutError as problem:
-        text = f"The request body arrives more slowly than {settings.STREAM_RATE} bytes a second. Send it faster."
-        raise TooSlow(text) from problem
-    except OSError as problem:
-        raise Unreadable("The request body is shorter than its Content-Length.") from problem
+        yield
     finally:
         reading.give_back(*share)

@@ -23,7 +23,7 @@ from granian.server.common import WORKERS_METHODS
 from granian.server.mp import WorkerProcess
 
 from repository_site.core.fairness.admission import AFTER_SENDING
-from repository_site.core.fairness.unread_responses import LARGE
+from repository_site.core.fairness.unread_responses import LARGE, MEDIUM, MediumResponses
 from repository_site.operations import balance
 from storage.events.waking import stop_waiting
 
@@ -90,6 +90,7 @@ class Gateway:
         self.application = application
         self.loop = loop
         self.balance = balance.balance
+        self.medium = MediumResponses(settings.STREAM_TIMEOUT + MEDIUM / settings.STREAM_RATE)
         # Without the variables of this process (D214).
         self.basic_environment: dict[str, Any] = {
             "GATEWAY_INTERFACE": "CGI/1.1",
@@ -142,6 +143,7 @@ class Gateway:
     ) -> Coroutine[Any, Any, None] | None:
         """Send the response. Return the rest of a large one, to be sent as fast as the client reads it: it needs
         neither a thread nor a connection to the database any more."""
+        self.medium.note_request(scope["client"])
         body = RequestBody(protocol, self.wait, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
         environment = self.basic_environment | environment_of(scope)
         environment["wsgi.input"] = body
@@ -155,7 +157,8 @@ class Gateway:
             protocol.send({"type": "http.response.start", "status": int(start[0][:3]), "headers": headers})
             if isinstance(response, list) or not getattr(response, "streaming", True):
                 content = b"".join(response)
-                if len(content) > LARGE and scope["method"] != "HEAD":
+                size = len(content)
+                if size > LARGE and scope["method"] != "HEAD" and not self.medium.take(scope["client"], size):
                     body.drain()
                     return _send_in_pieces(content, protocol)
                 protocol.send({"type": "http.response.body", "body": content, "more_body": False})

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.client_network import client_network
 from repository_site.core.problems import Forbidden
+from repository_site.core.rest.operation import Operation
 from storage.extension import UserGrant, storage_extensions
 from storage.models import Storage
 from storage.options import Role
@@ -25,6 +26,27 @@ class CallerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of its roles that a token may use (D489). None means all."""
+
+    is_read_only: bool = False
+    facets: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
+
+    def require(self, operation: Operation, *, is_in_facet: bool) -> None:
+        """Refuse an operation beyond the scope. Below a facet, callers see no facet but those of their scope."""
+        if self.is_read_only and operation.writes:
+            raise Forbidden("The token can only read.")
+        if self.operations is not None and operation.id not in self.operations:
+            raise Forbidden(f"The scope of the token does not include the operation {operation.id}.")
+        if self.facets is not None and not (is_in_facet or operation.by_facet):
+            raise Forbidden(f"The token is limited to facets and cannot use the operation {operation.id}.")
+
+
+UNLIMITED = Scope()
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a request. `element_id` is the element for changedBy and createdBy; logs show `label`."""
 
@@ -33,6 +55,7 @@ class Caller:
     roles: frozenset[Role]
     element_id: UUID | None = None
     throttle_key: str = ""
+    scope: Scope = UNLIMITED
 
     def require_role(self, role: Role) -> None:
         if role not in self.roles:

@@ -81,16 +81,19 @@ def _already(account: str) -> str:
 def change_membership(
     membership: StorageMembership, terms: MembershipTerms, by: StaffAccount, *, is_confirmed: bool = False
 ) -> None:
-    """Change a membership. Raises `Warned` until administrators confirm that they give up their own administration."""
+    """Change what was granted by hand (D504). Raises `Warned` until administrators confirm that they give up their own
+    administration."""
     _refuse_site_administrators(membership.account, by)
-    if problems := _problems(membership.storage, terms):
+    if problems := _problems(membership.storage, terms, membership):
         raise Invalid(_("The membership cannot be changed."), problems)
-    loses = membership.account == by and not by.is_superuser and not _administers(membership.storage, terms)
+    kept = MembershipTerms({*terms.roles, *map(Role, membership.roles_by_rules)}, terms.user_id)
+    loses = membership.account == by and not by.is_superuser and not _administers(membership.storage, kept)
     if loses and not is_confirmed:
         raise Warned(_("You would no longer be an administrator of this storage and could not undo this yourself."))
-    membership.roles, membership.user_id = _stored(terms.roles), terms.user_id
+    membership.set_roles(StorageMembership.BY_HAND, terms.roles)
+    membership.user_id = terms.user_id
     with transaction.atomic():
-        membership.save(update_fields=["roles", "user_id"])
+        membership.save(update_fields=["roles", "origins", "user_id"])
         adopt_messages(membership)
 
 
@@ -118,8 +121,9 @@ def _administers(storage: Storage, terms: MembershipTerms) -> bool:
     return grant is None or (Role.ADMINISTRATOR in grant.roles and not grant.is_inactive)
 
 
-def _problems(storage: Storage, terms: MembershipTerms) -> list[str]:
-    problems = [] if terms.roles else [placed("roles", _("a membership needs at least one role."))]
+def _problems(storage: Storage, terms: MembershipTerms, membership: StorageMembership | None = None) -> list[str]:
+    has_others = membership is not None and membership.roles_by_rules
+    problems = [] if terms.roles or has_others else [placed("roles", _("a membership needs at least one role."))]
     if terms.user_id is not None and find_user(storage, terms.user_id) is None:
         words = {"id": terms.user_id, "storage": storage}
         problems.append(placed("user", _("there is no user %(id)s in %(storage)s.") % words))

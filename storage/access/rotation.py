@@ -6,7 +6,7 @@ the old value is recorded separately, which shows whether a client still sends i
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.revocations import remember
-from storage.access.tokens import IssuedToken, new_value, token_digest
+from storage.access.tokens import IssuedToken, end_problems, mirror, new_value, token_digest
 from storage.events.recording import record_token
 from storage.models import ApiToken, EventType, TokenState
 from storage.options import DEFAULT_OVERLAP
@@ -24,15 +24,25 @@ LONGEST_OVERLAP = timedelta(days=30)
 
 
 @transaction.atomic
-def rotate_token(token: ApiToken, overlap: timedelta = DEFAULT_OVERLAP) -> IssuedToken:
-    """Give a token a new value; without an overlap the old value ends at once.
+def rotate_token(
+    token: ApiToken,
+    overlap: timedelta = DEFAULT_OVERLAP,
+    *,
+    valid_until: datetime | None = None,
+    never_expires: bool = False,
+) -> IssuedToken:
+    """Give a token a new value; without an overlap the old value ends at once. The token keeps its end unless another
+    one is given (D485).
 
     Of two concurrent rotations the second is refused: the value of the first must stay valid.
     """
+    now = timezone.now()
+    problems = end_problems(valid_until, max(token.valid_from, now)) if valid_until else []
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
         text = _("expected 0 to %(days)d days.") % {"days": LONGEST_OVERLAP.days}
-        raise Invalid(_("The token cannot be rotated."), [placed("overlap", text)])
-    now = timezone.now()
+        problems.append(placed("overlap", text))
+    if problems:
+        raise Invalid(_("The token cannot be rotated."), problems)
     row = ApiToken.objects.select_for_update().get(pk=token.pk)
     if row.state(now) in (TokenState.REVOKED, TokenState.EXPIRED):
         raise Conflict(_("The token has expired or is revoked. Issue a new one."))
@@ -45,7 +55,11 @@ def rotate_token(token: ApiToken, overlap: timedelta = DEFAULT_OVERLAP) -> Issue
     row.old_valid_until = now + overlap if overlap else None
     row.old_last_used_on = row.last_used_on if overlap else None
     row.digest, row.last_used_on, row.rotated_on = token_digest(value, settings.SECRET_KEY), None, now
+    if valid_until or never_expires:
+        row.valid_until, row.reminded_days = valid_until, None
     row.save()
+    if row.valid_until != token.valid_until:
+        mirror(row)
     remember(row, rotated_on=now)
     record_token(row, EventType.TOKEN_ROTATED)
     return IssuedToken(row, value)

@@ -18,15 +18,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.database.statements import look_up
-from repository_site.core.problems import Conflict, Invalid, NotFound, Unauthenticated, placed
+from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Unauthenticated, placed
+from repository_site.core.wording import printable
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.revocations import remember
+from storage.access.token_addresses import note_address
+from storage.access.token_limits import TokenLimits, is_within, scope_of
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.models import ApiToken, EventType, Storage, TokenState
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
+NO_LIMITS = TokenLimits()
 PREFIX = "crt_"
 LABEL = "token:"
 NAME_LENGTH = 200
@@ -35,6 +39,7 @@ LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 # Writing the time of use with every request would turn each read into a write on one hot row.
 LAST_USED_STEP = timedelta(minutes=1)
 REFUSED = "The token is unknown here, expired or revoked."
+ELSEWHERE = "The token is limited to certain networks, and the address {address} does not belong to them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +71,30 @@ def issue_token(
     user_id: UUID | None = None,
     valid_from: datetime | None = None,
     valid_until: datetime | None = None,
+    never_expires: bool = False,
+    limits: TokenLimits = NO_LIMITS,
     token_id: UUID | None = None,
 ) -> IssuedToken:
-    """Issue a token for one context; report all problems at once.
+    """Issue a token for one context; report all problems at once. Without an end it gets the usual one (D485).
 
     With `token_id`, which nobody else can choose, the same request sent twice issues one token.
     """
     now = timezone.now()
     granted = [role for role in Role if role in set(roles)]
     start = valid_from or now
-    problems = []
+    stored, problems = limits.of_storage(context.storage)
     if not name.strip():
         problems.append(placed("name", _("a token needs a name.")))
     if not granted:
         problems.append(placed("roles", _("a token needs at least one of %(roles)s.") % {"roles": ", ".join(Role)}))
     if len(name) > NAME_LENGTH:
         problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
-    if valid_until is not None and valid_until > LATEST:
-        problems.append(
-            placed("valid until", _("is too far in the future; leave it empty for a token that does not expire."))
-        )
-    elif valid_until is not None and valid_until <= max(start, now):
-        problems.append(placed("valid until", _("the end is before the start or in the past.")))
+    if valid_until is not None and never_expires:
+        problems.append(placed("valid until", _("a token that never expires has no end.")))
+    elif valid_until is not None:
+        problems += end_problems(valid_until, max(start, now))
+    elif not never_expires:
+        valid_until = usual_end(start)
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
         problems.append(placed("roles", _("a token of an administrative context needs the role administrator.")))
     if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
@@ -107,11 +114,31 @@ def issue_token(
         valid_from=start,
         valid_until=valid_until,
         created_on=now,
+        networks=stored.networks,
+        is_read_only=stored.is_read_only,
+        facets=stored.facets,
+        operations=stored.operations,
     )
     _insert(token)
     mirror(token)
     record_token(token, EventType.TOKEN_CREATED)
     return IssuedToken(token, value)
+
+
+def usual_end(start: datetime) -> datetime:
+    """Return the end of a token whose issuer has named none (D485)."""
+    return start + timedelta(days=settings.TOKEN_DAYS)
+
+
+def end_problems(end: datetime, start: datetime) -> list[str]:
+    """Return the problems with the end of a token that is valid from `start` on."""
+    if end > LATEST:
+        text = _("is too far in the future; ask for a token that never expires instead.")
+    elif end <= start:
+        text = _("the end is before the start or in the past.")
+    else:
+        return []
+    return [placed("valid until", text)]
 
 
 def _insert(token: ApiToken) -> None:
@@ -122,10 +149,11 @@ def _insert(token: ApiToken) -> None:
         raise Conflict(_("This token has already been issued. Its value is shown only once.")) from None
 
 
-def recognise_token(value: str, context: Context) -> Caller:
+def recognise_token(value: str, context: Context, address: str = "") -> Caller:
     """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown.
 
-    The value before a rotation means the same caller, with the same rate limit (D147).
+    The value before a rotation means the same caller, with the same rate limit (D147). `address` is that of the client;
+    commands have none, and leave no trace in the log of addresses (D487).
     """
     now = timezone.now()
     digests = [token_digest(value, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
@@ -140,6 +168,10 @@ def recognise_token(value: str, context: Context) -> Caller:
     caller = _caller_of(token, context.storage)
     if caller is None:
         raise Unauthenticated(REFUSED)
+    if token.networks and not is_within(address, token.networks):
+        note_address(token.id, address, is_refused=True)
+        raise Forbidden(ELSEWHERE.format(address=printable(address, 50) or "of the client"))
+    note_address(token.id, address)
     _note_use(token, now, digests[0], "old_" if is_old else "")
     return caller
 
@@ -153,7 +185,7 @@ def _caller_of(token: ApiToken, storage: Storage | None) -> Caller | None:
             return None
         roles &= grant.roles
     label = f"{LABEL}{token.id}"
-    return Caller(CallerKind.TOKEN, label, roles, token.user_id or token.id, label)
+    return Caller(CallerKind.TOKEN, label, roles, token.user_id or token.id, label, scope_of(token))
 
 
 def token_caller(storage: Storage, label: str) -> Caller | None:

@@ -51,7 +51,8 @@ class StorageCollectionAdmin(SiteModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow deleting empty collections only; removing the last storage deletes its collection."""
-        return self.has_view_permission(request) and obj is not None and not obj.storages.exists()
+        is_empty = obj is not None and not obj.storages.exists() and not obj.identity_providers.exists()
+        return self.has_view_permission(request) and is_empty
 
     @admin.display(description=gettext_lazy("storages"), ordering="storage_count")
     def storage_number(self, collection: Any) -> SafeString:

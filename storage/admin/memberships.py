@@ -28,6 +28,7 @@ from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAd
 from storage.back_office.cells import NOTHING, account_badges, ago, badges, role_badges
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.back_office.fields import RoleField, UserField
+from storage.back_office.role_texts import role_names
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.pages import storage_of
 
@@ -166,8 +167,9 @@ class StorageMembershipAdmin(StorageModelAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
         membership = self._found(request, object_id)
-        initial = {"roles": membership.roles, "user_id": membership.user_id}
+        initial = {"roles": membership.roles_by_hand, "user_id": membership.user_id}
         form = MembershipForm(storage_of(request), request.POST if request.method == "POST" else None, initial)
+        explain_origins(form.fields["roles"], membership)
         if form.is_bound and form.is_valid() and self._changed(request, membership, form):
             messages.success(request, _("The membership of %s has been changed.") % membership.account)
             # Administrators who gave up their own role cannot open this list any more.
@@ -226,6 +228,14 @@ class StorageMembershipAdmin(StorageModelAdmin):
         if found is None:
             raise Http404
         return found
+
+
+def explain_origins(field: forms.Field, membership: StorageMembership | None) -> None:
+    """Say which roles rules have granted (D504). Then no role has to be granted by hand."""
+    if membership is not None and (granted := membership.roles_by_rules):
+        names = ", ".join(map(str, role_names(granted)))
+        field.required = False
+        field.help_text = _("Rules of an identity provider grant: %s. These roles are granted by hand.") % names
 
 
 def acting(request: HttpRequest) -> StaffAccount:

@@ -24,6 +24,7 @@ from unfold.widgets import UnfoldAdminUUIDInputWidget
 
 from storage.access.callers import find_user
 from storage.access.memberships import admission_code
+from storage.admin.memberships import explain_origins
 from storage.admin.site_base import SiteModelAdmin
 from storage.back_office import site_office
 from storage.back_office.cells import account_badges, ago, badge, badges
@@ -52,6 +53,17 @@ class AccountMembershipForm(forms.ModelForm):
         model = StorageMembership
         fields = ("storage", "roles", "user_id")
         labels = {"storage": gettext_lazy("Storage")}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.pk:
+            self.initial["roles"] = self.instance.roles_by_hand
+            explain_origins(self.fields["roles"], self.instance)
+
+    def save(self, commit: bool = True) -> Any:
+        """Change what was granted by hand; roles from rules stay (D504)."""
+        self.instance.set_roles(StorageMembership.BY_HAND, self.cleaned_data["roles"])
+        return super().save(commit)
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}

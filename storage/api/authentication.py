@@ -1,4 +1,4 @@
-"""Finds the caller of a request (D4): by API token, by back-office session, or anonymous if the storage allows it."""
+"""Finds the caller of a request (D4): by API token, by access token of a provider (D508), by session, or anonymous."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from storage.access.callers import Caller, anonymous_reader
 from storage.access.staff import staff_caller
 from storage.access.tokens import recognise_token, token_digest
 from storage.models import AnonymousAccess
+from storage.single_sign_on.access_tokens import is_signed_token, recognise_access_token
 from storage.tenancy.contexts import Context
 
 TOKEN_NAME = "symbio-auth-token"
@@ -19,8 +20,10 @@ TOKEN_HEADER = "HTTP_SYMBIO_AUTH_TOKEN"
 
 def authenticate(request: Request, context: Context) -> Caller:
     value = presented_token(request, context)
+    if value is not None and is_signed_token(value):
+        return recognise_access_token(value, context)
     if value is not None:
-        return recognise_token(value, context)
+        return recognise_token(value, context, request.META.get("REMOTE_ADDR", ""))
     caller = _staff_caller(request, context)
     if caller is not None:
         return caller

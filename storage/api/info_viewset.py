@@ -19,6 +19,7 @@ class StorageInfoViewSet(ApiViewSet):
         tag="storage",
         summary="Get storage info",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         contexts=EVERYWHERE,
         responses=StorageInfoSerializer,
     )

@@ -39,7 +39,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
-from storage.access.callers import Caller, CallerKind, narrow_to
+from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import WEAK, Prepared, accepts_replica, asks_for_any, is_known, not_modified
 from storage.api.throttling import throttle_address, throttle_caller
@@ -97,7 +97,8 @@ class ApiViewSet(ViewSet):
             response = self._run(self.request, **kwargs)
         except Forbidden as problem:
             # Authenticated callers get 403, anonymous callers 401.
-            is_anonymous = self.caller.kind is CallerKind.ANONYMOUS
+            caller = getattr(self, "caller", None)
+            is_anonymous = caller is not None and caller.kind is CallerKind.ANONYMOUS
             response = self.handle_exception(Unauthenticated(problem.message) if is_anonymous else problem)
         except Exception as error:
             response = self.handle_exception(error)
@@ -137,7 +138,7 @@ class ApiViewSet(ViewSet):
         self.api_version = self.operation.versions.choose(request._request)
         try:
             self.caller = authenticate(request, self.context)
-        except Unauthenticated:
+        except (Unauthenticated, Forbidden):
             throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
@@ -146,9 +147,18 @@ class ApiViewSet(ViewSet):
         else:
             credential_was_accepted(request._request, self.caller.label)
         throttle_caller(self.caller)
+        if self.operation.reads_without_body and self.context.storage is not None and has_no_body(request):
+            self.action = self.action_map["get"]
+            self.operation = self._operation_of(self.action)
+        self.require_access()
+        return self._answer(request, **names)
+
+    def require_access(self) -> None:
+        """Refuse callers without a role, and operations beyond the scope of a token (D489)."""
         if not self.caller.roles:
             raise Forbidden(NO_ROLE)
-        return self._answer(request, **names)
+        if self.caller.scope is not UNLIMITED:
+            self.caller.scope.require(self.operation, is_in_facet="facetId" in self.kwargs)
 
     def media_types(self, request: Request) -> tuple[str, ...]:
         """Return the media type of the response, then others that `Accept` may name instead."""
@@ -162,9 +172,6 @@ class ApiViewSet(ViewSet):
         if self.context.storage is None:
             self.caller.require_role(Role.ADMINISTRATOR)
             return self._perform(request, names)
-        if self.operation.reads_without_body and has_no_body(request):
-            self.action = self.action_map["get"]
-            self.operation = self._operation_of(self.action)
         only_reads = not self.operation.writes
         timeout = read_timeout(request._request) if only_reads else settings.STATEMENT_TIMEOUT
         self.timeout = timeout

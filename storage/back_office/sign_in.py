@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
 from unfold.forms import AuthenticationForm
@@ -17,6 +22,9 @@ from unfold.sites import UnfoldAdminSite
 
 from repository_site.core.client_network import client_network
 from storage.access.sign_ins import SignInBlocked, begin_attempt
+from storage.single_sign_on.providers import offered_providers, refuses_password
+from storage.single_sign_on.sessions import sign_out_address
+from storage.tenancy.addresses import public_base
 
 BLOCKED = "blocked"
 
@@ -42,6 +50,13 @@ class SignInForm(AuthenticationForm):
         attempt.succeeded()
         return cleaned
 
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Refuse the right password of an account that must sign in at its provider (D506)."""
+        super().confirm_login_allowed(user)
+        if not user.is_superuser and (provider := refuses_password(user.email)):
+            text = _("Passwords are switched off for your mail domain. Sign in with %s.") % provider
+            raise ValidationError(text, code="single_sign_on")
+
     def _blocked(self, blocked: SignInBlocked) -> ValidationError:
         self.wait = _seconds_until(blocked)
         return ValidationError(_explanation(self.wait), code=BLOCKED)
@@ -63,18 +78,36 @@ def _explanation(seconds: int) -> str:
     return text % {"minutes": minutes}
 
 
+def _offered(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the providers of a sign-in page, with the addresses that lead to them and back."""
+    storage = getattr(request, "storage", None)
+    after = request.GET.get(REDIRECT_FIELD_NAME, "") or reverse("admin:index")
+    found = offered_providers(storage.collection_id if storage else None)
+    return [{"provider": each, "address": f"/admin/sso/{each.key}/?{urlencode({'next': after})}"} for each in found]
+
+
 class GuardedSignIn(UnfoldAdminSite):
     """Base of both sites: protected sign-in and password change."""
 
     login_form = SignInForm
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
-        response: HttpResponseBase = super().login(request, extra_context)
+        offered = [] if request.user.is_authenticated else _offered(request)
+        context = {**(extra_context or {}), "sign_on_providers": offered}
+        response: HttpResponseBase = super().login(request, context)
         form = (getattr(response, "context_data", None) or {}).get("form")
         if isinstance(form, SignInForm) and form.is_bound and form.has_error(NON_FIELD_ERRORS, BLOCKED):
             response.status_code = 429
             response["Retry-After"] = str(form.wait)
         return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Sign out here, then at the provider where the session began (D507)."""
+        address = ""
+        if request.method == "POST":
+            address = sign_out_address(request, f"{public_base(request)}/admin/login/")
+        response: HttpResponseBase = super().logout(request, extra_context)
+        return render(request, "sign_on/leaving.html", {"address": address}) if address else response
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Count wrong old passwords as failed sign-ins, so that a signed-in browser allows no unlimited guessing."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -162,7 +161,7 @@ class StorageOffice(PagedSite):
         """Refuse a signed-in account: 404 for others (D3), a redirect to the reader pages for viewers."""
         caller = page_caller(request)
         if request.path == reverse("admin:logout"):
-            return AdminSite.logout(self, request)
+            return GuardedSignIn.logout(self, request)
         if caller is None or caller.kind is not CallerKind.STAFF:
             return problem_page(
                 request, NotFound(gettext("There is no storage at this address, or you are not a member of it."))

@@ -23,6 +23,7 @@ TOKEN_MOMENTS = (
     "valid_from", "valid_until", "created_on", "last_used_on", "revoked_on", "rotated_on", "old_valid_until",
     "old_last_used_on",
 )  # fmt: skip
+TOKEN_LIMITS = ("networks", "is_read_only", "facets", "operations")
 STORAGE_SETTINGS = (
     "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
     "stuck_after_days", "event_days", *(f"quota_{name}" for name in QUOTAS),

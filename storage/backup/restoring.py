@@ -22,6 +22,7 @@ from storage.access.tokens import mirror
 from storage.backup.account_labels import labels_here, relabelled
 from storage.backup.contents import (
     CONTENTS,
+    TOKEN_LIMITS,
     TOKEN_MOMENTS,
     Contents,
     applied_migrations,
@@ -34,6 +35,7 @@ from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.files.archiving import take_content
 from storage.files.contents import delete_content, has_content
+from storage.files.texts import note_missing_texts
 from storage.localisation.cultures import CultureProblem, culture_set
 from storage.localisation.regions import region_info
 from storage.messages.restoring import settle_messages
@@ -114,6 +116,9 @@ def restore_storage(
                 text = "The backup exceeds limits of this installation. To restore it nevertheless, use --over-limits."
                 raise Invalid(text, restored.exceeding)
             restored.left_out.extend(_restore_contents(archive, restored.storage, keep=keep_contents))
+            if keep_contents:
+                with tenant_scope(restored.storage):
+                    note_missing_texts(restored.storage)
             return restored
     except DAMAGE as problem:
         text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
@@ -351,10 +356,11 @@ def _token(kept: dict[str, Any], storage: Storage) -> ApiToken:
         roles=kept["roles"],
         user_id=UUID(kept["user_id"]) if kept["user_id"] else None,
         storage=storage,
+        **{name: kept[name] for name in TOKEN_LIMITS},
         **{name: _moment(kept[name]) if kept[name] else None for name in TOKEN_MOMENTS},
     )
     for field in ApiToken._meta.concrete_fields:
-        if field.name in ("name", "valid_from", "created_on"):
+        if field.name in ("name", "valid_from", "created_on", *TOKEN_LIMITS):
             field.clean(getattr(token, field.name), token)
     return token
 
@@ -391,6 +397,9 @@ def _restore_memberships(storage: Storage, contents: Contents, users: list[UUID 
     )}  # fmt: skip
     left_out = []
     for each, user in zip(contents.memberships, users, strict=True):
+        if not each["roles"]:
+            # Rules had granted the roles, and do so again at the next sign-in (D504).
+            continue
         if account := accounts.get(each["account"]):
             StorageMembership.objects.create(account=account, storage=storage, roles=each["roles"], user_id=user)
         else:

@@ -18,6 +18,7 @@ from storage.backup.account_labels import read_accounts
 from storage.backup.contents import (
     CONTENTS,
     STORAGE_SETTINGS,
+    TOKEN_LIMITS,
     TOKEN_MOMENTS,
     Contents,
     TableContents,
@@ -51,7 +52,7 @@ def _write(storage: Storage, file: IO[bytes], progress: ModelProgress) -> Conten
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         with tenant_scope(storage, snapshot=True):
             storage = Storage.objects.select_related("collection").get(pk=storage.pk)
-            contents = _described(storage)
+            contents = described(storage)
             contents.accounts.update(read_accounts())
             for model in progress(kept_models()):
                 contents.tables[model._meta.db_table] = _write_table(archive, model)
@@ -77,7 +78,7 @@ def _write_table(archive: zipfile.ZipFile, model: type[TenantModel]) -> TableCon
         return TableContents(columns, cursor.rowcount)
 
 
-def _described(storage: Storage) -> Contents:
+def described(storage: Storage) -> Contents:
     return Contents(
         made_on=timezone.now().isoformat(),
         release=str(settings.SPECTACULAR_SETTINGS["VERSION"]),
@@ -98,7 +99,7 @@ def _described(storage: Storage) -> Contents:
             {
                 "account": each.account.username,
                 "number": each.account_id,
-                "roles": each.roles,
+                "roles": each.roles_by_hand,
                 "user": str(each.user_id) if each.user_id else None,
             }
             for each in storage.memberships.select_related("account").order_by("account__username")
@@ -116,5 +117,6 @@ def _token(token: Any) -> dict[str, Any]:
         "name": token.name,
         "roles": token.roles,
         "user_id": str(token.user_id) if token.user_id else None,
+        **{name: getattr(token, name) for name in TOKEN_LIMITS},
         **{name: value.isoformat() if (value := getattr(token, name)) else None for name in TOKEN_MOMENTS},
     }

@@ -26,6 +26,9 @@ _SQL = f"""INSERT INTO storage_event (id, type, time, subject_id, facet, element
     SELECT n.id, %s::text, {TIME}, n.subject, '', '', '', %s::text, %s::text, false, %s::jsonb
     FROM (SELECT %s::timestamptz AS now) t, (SELECT %s::uuid AS id, %s::uuid AS subject, 0 AS place, 0 AS rank) n"""  # noqa: S608  a constant
 
+# Jobs and threads find these.
+WITHOUT_CALLER = (EventType.TOKEN_EXPIRING, EventType.TOKEN_NEW_ADDRESS)
+
 
 def announce_after_commit() -> None:
     """Wake the readers of the storage of the scope once its new events are committed."""
@@ -34,12 +37,13 @@ def announce_after_commit() -> None:
     transaction.on_commit(lambda: announce([storage]), robust=True)
 
 
-def record_token(token: ApiToken, type: EventType) -> None:
-    """Record that a token of a storage was issued, revoked, or that its values have changed (D342)."""
+def record_token(token: ApiToken, type: EventType, **more: Any) -> None:
+    """Record that a token of a storage was issued, revoked, that its values have changed (D342), that it ends soon
+    (D486), or that it was used from a new address (D487)."""
     if token.storage is None:
         return
     data: dict[str, Any] = {"tokenId": str(token.id), "name": token.name, "roles": [*token.roles]}
-    data["validUntil"] = token.valid_until
+    data |= {"validUntil": token.valid_until, **more}
     if type is EventType.TOKEN_ROTATED and token.old_digest is not None:
         data["oldValidUntil"] = token.old_valid_until
     with tenant_scope(token.storage.id):
@@ -53,7 +57,7 @@ def record_configuration(storage: Storage, changes: list[str]) -> None:
 
 def _record(type: EventType, subject: UUID, data: dict[str, Any]) -> None:
     """Insert an event. Functions that change tokens and the configuration do not know their caller; the log does."""
-    known = structlog.contextvars.get_contextvars()
+    known = {} if type in WITHOUT_CALLER else structlog.contextvars.get_contextvars()
     caller = known.get("caller", ""), known.get("request_id", "")
     now = timezone.now()
     look_up(_SQL, [type.value, [subject], now, *caller, to_json(data).decode(), now, uuid4(), subject])

@@ -14,6 +14,7 @@ from repository_site.core.database.statements import fetch
 from storage.extension import storage_extensions
 from storage.files.contents import DIGEST, age_of_content, delete_content, names_in, remove_abandoned
 from storage.files.storing import can_remove_contents, lock_content
+from storage.files.texts import forget_text
 from storage.models import Storage
 from storage.quotas import note_bytes
 from storage.tenancy.scope import StorageGone, tenant_scope
@@ -53,7 +54,7 @@ def discard_content(storage: Storage, digest: str) -> None:
         log.warning("the content of a failed upload stays for a week", digest=digest, exc_info=problem)
 
 
-def _is_unused() -> str:
+def is_unused() -> str:
     """Return the condition that no app uses the file `f`."""
     return (
         " AND ".join(f"NOT EXISTS ({each.uses_of_file})" for each in storage_extensions if each.uses_of_file) or "TRUE"
@@ -63,7 +64,7 @@ def _is_unused() -> str:
 def _note_use(storage: Storage, now: datetime) -> None:
     """Note which files nothing uses any more, and which ones are used again."""
     sql = f"""UPDATE storage_storedfile f SET unused_since = CASE WHEN f.unused_since IS NULL THEN %s::timestamptz END
-        WHERE (f.unused_since IS NULL) = ({_is_unused()})"""  # noqa: S608  constants
+        WHERE (f.unused_since IS NULL) = ({is_unused()})"""  # noqa: S608  constants
     with tenant_scope(storage), connection.cursor() as cursor:
         cursor.execute(sql, [now])
 
@@ -71,7 +72,7 @@ def _note_use(storage: Storage, now: datetime) -> None:
 def _unused(storage: Storage, before: datetime) -> list[str]:
     # A file was uploaded before it was unused, so the index by age finds it.
     sql = f"""SELECT f.digest FROM storage_storedfile f WHERE f.uploaded_on < %s AND f.unused_since < %s
-        AND {_is_unused()} ORDER BY f.uploaded_on LIMIT %s"""  # noqa: S608  constants
+        AND {is_unused()} ORDER BY f.uploaded_on LIMIT %s"""  # noqa: S608  constants
     with tenant_scope(storage):
         return sorted({row[0] for row in fetch(sql, [before, before, ASKED_AT_ONCE])})
 
@@ -85,10 +86,11 @@ def _remove(storage: Storage, digest: str, before: datetime) -> int:
         # Changes that attach one of them have locked it. After they have ended, the next statement sees what they did.
         cursor.execute("SELECT size FROM storage_storedfile WHERE digest = %s FOR UPDATE", [digest])
         sizes = [size for (size,) in cursor.fetchall()]
-        sql = f"DELETE FROM storage_storedfile f WHERE f.digest = %s AND f.unused_since < %s AND {_is_unused()}"  # noqa: S608  constants
+        sql = f"DELETE FROM storage_storedfile f WHERE f.digest = %s AND f.unused_since < %s AND {is_unused()}"  # noqa: S608  constants
         cursor.execute(sql, [digest, before])
         removed = int(cursor.rowcount)
         if removed == len(sizes):
+            forget_text(digest)
             delete_content(storage.pk, digest)
             note_bytes(storage, -sizes[0] if sizes else 0)
         return removed

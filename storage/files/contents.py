@@ -23,6 +23,7 @@ from django.core.files import File
 from django.core.files.storage import Storage as Backend
 from django.core.files.storage import storages
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from repository_site.core.problems import Busy, NotFound
 
@@ -33,11 +34,11 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 ABANDONED = 24 * 3600
 # Packages of the errors of a bucket. They are not imported unless a bucket is configured.
 REMOTE = ("boto3.", "botocore.", "s3transfer.")
-NO_ROOM = (
+NO_ROOM = _(
     "The server has no room for the file, so nothing was stored. Ask the operator of the installation to free disk"
     " space, then try again."
 )
-UNAVAILABLE = "The server cannot reach the contents of files; try again in a few seconds."
+UNAVAILABLE = _("The server cannot reach the contents of files; try again in a few seconds.")
 LOST = "The content of this file is missing on the server. Upload the file again."
 log = structlog.get_logger("files")
 
@@ -95,7 +96,7 @@ def storing() -> Iterator[None]:
             raise
         log.error("contents of files are not available", error=str(problem))
         is_full = isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        raise Busy(NO_ROOM if is_full else UNAVAILABLE, retry_after=30 if is_full else 5) from problem
+        raise Busy(str(NO_ROOM if is_full else UNAVAILABLE), retry_after=30 if is_full else 5) from problem
 
 
 def put_content(storage: UUID, digest: str, path: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -13,24 +13,25 @@ from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOper
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.utils.formats import number_format
 from django.utils.http import parse_header_parameters
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from repository_site.core.problems import Invalid, Problem, TooLarge, TooSlow, Unreadable, placed
+from repository_site.core.refused_bodies import PIECE, discard_body
 from storage.files.contents import incoming_file, storing
 from storage.files.media_types import ContentProbe, file_name
 
 MULTIPART = "multipart/form-data"
 # The field of a form that has the file.
 FILE = "file"
-PIECE = 128 * 1024
 # Bytes of a form beside its file: boundaries, headers and other fields.
 FORM_ROOM = 64 * 1024
-# Bytes of a refused body that are read nevertheless.
-DISCARDED = 16 * 1024 * 1024
 # Enough for the last boundary, and for some line breaks after it.
 TAIL = 512
-CUT_OFF = "The request body is shorter than its Content-Length; nothing was stored. Send the file again."
-NO_NAME = "a file needs a name, such as ?name=plan.pdf, or the filename of a form"
+CUT_OFF = gettext_lazy("The request body is shorter than its Content-Length; nothing was stored. Send the file again.")
+NO_NAME = gettext_lazy("a file needs a name, such as ?name=plan.pdf, or the filename of a form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,10 @@ def received_file(request: HttpRequest, name: str | None) -> Iterator[ReceivedFi
         taking = _Taking(file)
         body = _Body(request)
         try:
+            body.check_length()
             given, claimed = _read(request, body, taking)
         except TooLarge:
-            body.discard()
+            discard_body(request, body.left, body.most, already=body.read_so_far)
             raise
         body.finish()
         with storing():
@@ -95,7 +97,8 @@ class _Taking:
 
 
 def too_large() -> TooLarge:
-    return TooLarge(f"The file is larger than {settings.FILE_LIMIT:,} bytes, the limit of the installation.")
+    text = _("The file is larger than %(most)s bytes, the limit of the installation.")
+    return TooLarge(text % {"most": number_format(settings.FILE_LIMIT, force_grouping=True)})
 
 
 class _Body:
@@ -111,6 +114,8 @@ class _Body:
         self.left = None if is_chunked else int(length or 0)
         self.read_so_far = 0
         self.tail = b""
+
+    def check_length(self) -> None:
         if (self.left or 0) > self.most:
             raise too_large()
 
@@ -121,31 +126,24 @@ class _Body:
         try:
             piece: bytes = self.input.read(wanted)
         except TimeoutError as problem:
-            text = f"The request body arrives more slowly than {settings.STREAM_RATE} bytes a second. Send it faster."
-            raise TooSlow(text) from problem
+            text = _("The request body arrives more slowly than %(rate)d bytes a second. Send it faster.")
+            raise TooSlow(text % {"rate": settings.STREAM_RATE}) from problem
         except OSError as problem:
-            raise Unreadable(CUT_OFF) from problem
+            raise Unreadable(str(CUT_OFF)) from problem
         self.read_so_far += len(piece)
         if self.read_so_far > self.most:
             raise too_large()
         if self.left is not None:
             if not piece:
-                raise Unreadable(CUT_OFF)
+                raise Unreadable(str(CUT_OFF))
             self.left -= len(piece)
         self.tail = (self.tail + piece)[-TAIL:]
         return piece
 
-    def discard(self) -> None:
-        """Read the rest of a body that is refused, if it is short: many clients send all of it before they read."""
-        left = DISCARDED if self.left is None else min(self.left, DISCARDED)
-        with suppress(OSError):
-            while left > 0 and (piece := self.input.read(min(PIECE, left))):
-                left -= len(piece)
-
     def finish(self) -> None:
         """Raise if the body is not complete."""
         if self.left:
-            raise Unreadable(CUT_OFF)
+            raise Unreadable(str(CUT_OFF))
 
 
 class _FormFile(FileUploadHandler):

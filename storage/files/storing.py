@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
+from django.utils.translation import gettext_lazy as _
+
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Busy
 from storage.files.contents import has_content
 from storage.files.receiving import ReceivedFile
+from storage.files.texts import note_text
 from storage.models import Storage
 from storage.quotas import note_bytes, quota_of
 
-AGAIN = "The same content was just removed. Send the file again."
+AGAIN = _("The same content was just removed. Send the file again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,11 @@ def store_file(storage: Storage, received: ReceivedFile, caller: str, now: datet
     """
     lock_content(received.digest)
     if not has_content(storage.pk, received.digest):
-        raise Busy(AGAIN, retry_after=1)
+        raise Busy(str(AGAIN), retry_after=1)
     quota = quota_of(storage)
     if quota and not fetch("SELECT FROM storage_storedfile WHERE digest = %s LIMIT 1", [received.digest]):
         note_bytes(storage, received.size)
         quota.check({"bytes": received.size})
+    note_text(storage, received.digest)
     values = (received.digest, received.size, received.media_type, received.name, caller, now)
     return FileRow(*fetch(_INSERT, [uuid4(), *values])[0])

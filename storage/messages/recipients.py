@@ -17,6 +17,7 @@ DEFAULT_TIMES: Mapping[MessageKind, MailTime] = {
     MessageKind.RELEASED: MailTime.DAILY,
     MessageKind.EXPIRING: MailTime.DAILY,
     MessageKind.INVITED: MailTime.NOW,
+    MessageKind.TOKEN: MailTime.NOW,
 }
 
 

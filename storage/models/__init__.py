@@ -2,7 +2,8 @@
 
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
-from storage.models.files import StoredFile
+from storage.models.files import FileText, StoredFile
+from storage.models.identity import AccessRule, IdentityProvider, ProviderSession, RuleComparison
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
 from storage.models.messages import (
@@ -18,11 +19,12 @@ from storage.models.sign_ins import FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken, TokenRevocation, TokenState
+from storage.models.tokens import ApiToken, TokenAddress, TokenRevocation, TokenState
 from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.options import AnonymousAccess
 
 __all__ = [
+    "AccessRule",
     "AnonymousAccess",
     "AnsweredRequest",
     "ApiToken",
@@ -32,6 +34,8 @@ __all__ = [
     "EventLog",
     "EventType",
     "FailedSignIn",
+    "FileText",
+    "IdentityProvider",
     "JobFailure",
     "LifecycleRun",
     "MailTime",
@@ -39,9 +43,11 @@ __all__ = [
     "MessageKind",
     "MessageLog",
     "OutgoingMail",
+    "ProviderSession",
     "QueuedJob",
     "Recipient",
     "RequestCount",
+    "RuleComparison",
     "StaffAccount",
     "Storage",
     "StorageCollection",
@@ -52,6 +58,7 @@ __all__ = [
     "StoredFile",
     "Subscription",
     "TenantModel",
+    "TokenAddress",
     "TokenRevocation",
     "TokenState",
     "Webhook",

@@ -33,6 +33,8 @@ class EventType(models.TextChoices):
     TOKEN_CREATED = "token.created"
     TOKEN_ROTATED = "token.rotated"
     TOKEN_REVOKED = "token.revoked"
+    TOKEN_EXPIRING = "token.expiring"
+    TOKEN_NEW_ADDRESS = "token.newAddress"
 
 
 class Event(TenantModel):

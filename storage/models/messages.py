@@ -16,6 +16,7 @@ class MessageKind(models.TextChoices):
     RELEASED = "released", _("An element that I own or subscribe to was released")
     EXPIRING = "expiring", _("An element that I own or subscribe to ends soon")
     INVITED = "invited", _("I was added to the staff of a storage")
+    TOKEN = "token", _("An API token ends soon, or was used from a new address")
 
 
 class MailTime(models.TextChoices):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
@@ -44,7 +46,9 @@ class StaffAccount(AbstractUser):
 
 
 class StorageMembership(models.Model):
-    """The roles of a staff account in one storage."""
+    """The roles of a staff account in one storage, and where they come from (D504)."""
+
+    BY_HAND = "hand"
 
     account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, related_name="memberships")
     storage = models.ForeignKey(Storage, on_delete=models.CASCADE, related_name="memberships")
@@ -57,6 +61,11 @@ class StorageMembership(models.Model):
             " roles."
         ),
     )
+    origins = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="Roles that were granted by hand, and by identity provider. Empty if all were granted by hand.",
+    )
 
     class Meta:
         verbose_name = _("membership")
@@ -65,3 +74,23 @@ class StorageMembership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account} in {self.storage}"
+
+    @property
+    def roles_by_hand(self) -> list[str]:
+        return list(self.roles if self.origins is None else self.origins.get(self.BY_HAND, ()))
+
+    @property
+    def roles_by_rules(self) -> list[str]:
+        found = {role for origin, held in (self.origins or {}).items() if origin != self.BY_HAND for role in held}
+        return [role.value for role in Role if role in found]
+
+    def set_roles(self, origin: str, roles: Collection[str]) -> None:
+        """Replace the roles of one origin; `roles` has those of all."""
+        held = {
+            **(self.origins or {self.BY_HAND: self.roles or []}),
+            origin: [each.value for each in Role if each in roles],
+        }
+        held = {name: found for name, found in held.items() if found}
+        every = {role for found in held.values() for role in found}
+        self.roles = [role.value for role in Role if role in every]
+        self.origins = held if held.keys() - {self.BY_HAND} else None

@@ -1,4 +1,5 @@
-"""API tokens (D4), stored as keyed digests of the value and, after a rotation (D147), of the old value."""
+"""API tokens (D4), stored as keyed digests of the value and, after a rotation (D147), of the old value; and the
+networks that they were used from (D487)."""
 
 from __future__ import annotations
 
@@ -68,6 +69,11 @@ class ApiToken(models.Model):
     old_digest = models.BinaryField(max_length=32, unique=True, null=True, editable=False)
     old_valid_until = models.DateTimeField(null=True)
     old_last_used_on = models.DateTimeField(null=True)
+    networks = ArrayField(models.CharField(max_length=50), blank=True, default=list, db_default=[])
+    is_read_only = models.BooleanField(default=False, db_default=False)
+    facets = ArrayField(models.CharField(max_length=100), blank=True, default=list, db_default=[])
+    operations = ArrayField(models.CharField(max_length=100), blank=True, default=list, db_default=[])
+    reminded_days = models.PositiveSmallIntegerField(null=True, help_text="Last stage of reminders, in days (D486).")
 
     objects = TokenQuerySet.as_manager()
 
@@ -94,3 +100,21 @@ class ApiToken(models.Model):
         if self.valid_until is not None and self.valid_until <= now:
             return TokenState.EXPIRED
         return TokenState.ACTIVE if self.valid_from <= now else TokenState.NOT_YET_VALID
+
+
+class TokenAddress(models.Model):
+    """A network that a token was used from, or that its limit has refused."""
+
+    token = models.ForeignKey(ApiToken, on_delete=models.CASCADE, related_name="addresses")
+    network = models.CharField(max_length=50)
+    is_refused = models.BooleanField()
+    requests = models.BigIntegerField()
+    first_on = models.DateTimeField()
+    last_on = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-last_on", "id"]
+        constraints = [models.UniqueConstraint(fields=["token", "network", "is_refused"], name="token_address_once")]
+
+    def __str__(self) -> str:
+        return f"{self.token_id} {self.network}"

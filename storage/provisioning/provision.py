@@ -161,8 +161,13 @@ def remove_storage(storage: Storage, progress: ModelProgress = iter) -> None:
     transaction.on_commit(partial(remove_contents, storage.pk))
     collection = storage.collection
     storage.delete()
-    if not collection.storages.exists() and not collection.tokens.exists():
+    if is_unused(collection):
         collection.delete()
+
+
+def is_unused(collection: StorageCollection) -> bool:
+    """Tell whether nothing belongs to a collection: no storage, no token, no identity provider."""
+    return not any(owned.exists() for owned in (collection.storages, collection.tokens, collection.identity_providers))
 
 
 def _cultures(request: StorageRequest, template: TemplateDocument, problems: list[str]) -> CultureSet | None:

@@ -27,11 +27,13 @@ NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 # Requests read these tables before they open a scope. They must not contain content of a tenant.
 OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
-    | {"StorageCollection", "Storage", "Culture", "ApiToken"}
+    | {"StorageCollection", "Storage", "Culture", "ApiToken", "TokenAddress"}
     # Numbers about storages, for monitoring that enters no storage.
     | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun", "WebhookCount"}
     # The number of a revision says nothing. Scopes read it while they are entered.
     | {"StorageRevision"}
+    # Sign-in happens before there is a storage (D501).
+    | {"IdentityProvider", "AccessRule", "ProviderSession"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.

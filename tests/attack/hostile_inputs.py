@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -47,7 +48,9 @@ from repository_site.core.wording import similar_names
 from storage.api.conditional_requests import given_tags
 from storage.events.cursors import Cursor
 from storage.localisation.cultures import CultureSet
+from storage.models import AccessRule
 from storage.provisioning.templates import load_template
+from storage.single_sign_on.rules import applies
 from tests.attack.growth import Place
 from tests.attack.hostile_models import models
 
@@ -276,6 +279,10 @@ def _requests() -> Iterator[Place]:
         _refused(lambda text: given_tags(text, "If-Match")),
     )
     yield Place("media types of a request", HEADERS, 500, lambda n: "a/b;q=1 ; x , " * n, weights)
+    sso = "200 rules, 500 values, 1,000 characters"
+    rule = AccessRule(claim="groups", comparison="pattern", value="*a" * 99 + "*b")
+    yield Place("rules of a provider: groups", sso, 50, lambda n: {"groups": ["a" * 100] * n}, partial(applies, rule))
+    yield Place("rules of a provider: a long group", sso, 100, lambda n: {"groups": ["a" * n]}, partial(applies, rule))
 
 
 def _searches() -> Iterator[Place]:

@@ -60,7 +60,7 @@ class Artist:
     def save(self) -> None:
         with self.page.expect_navigation():
             self.keys.press("Control+s")
-        self.page.wait_for_load_state("networkidle")
+        self.visitor.settle()
 
     def stored(self) -> list[tuple[str, str, list[str]]]:
         """Type, name and names of the predecessors of each shape, as the API returns them."""

@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, ViewportSize, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.world import PASSWORD
 from tests.scale import IS_FULL
@@ -36,6 +46,8 @@ def prepared_site(folder: Path, data_folders: DataFolders) -> Server:
     """A server with the demo storage and the people of `world`."""
     server = Server(folder / "var", free_port())
     server.environ.pop("REPOSITORY_BODY_LIMIT")
+    # The identity provider of a test.
+    server.environ["REPOSITORY_WEBHOOK_NETWORKS"] = "127.0.0.0/8"
     data_folders.copy(server.data_dir, "demo", "--no-serve")
     built = server.manage("shell", "-v", "0", "-c", "from tests.browser.world import build; build()")
     assert built.returncode == 0, built.stderr
@@ -88,15 +100,26 @@ class Visitor:
     def open(self, path: str) -> Response:
         response = self.page.goto(self.base + path if path.startswith("/") else path)
         assert response is not None
-        self.page.wait_for_load_state("networkidle")
+        self.settle()
         return response
+
+    def settle(self) -> None:
+        """Wait until the page and the parts that it asks for are loaded. The state `networkidle` needs half a second
+        without any request, which takes too long on a busy machine."""
+        self.page.wait_for_load_state()
+        expect(self.page.locator(".htmx-request")).to_have_count(0, timeout=60_000)
+
+    def follow(self, target: Locator) -> None:
+        """Click a link or button, and wait for the next page."""
+        with self.page.expect_navigation():
+            target.click()
+        self.settle()
 
     def sign_in(self, name: str, at: str) -> None:
         self.open(f"{at}/admin/login/")
         self.page.locator("input[name=username]").fill(name)
         self.page.locator("input[name=password]").fill(PASSWORD)
-        self.page.locator("button[type=submit]").click()
-        self.page.wait_for_load_state("networkidle")
+        self.follow(self.page.locator("button[type=submit]"))
 
     def check_accessibility(self, *, contrast_only: bool = False) -> None:
         """Fail for findings of axe-core, with the first place of each.

@@ -43,7 +43,7 @@ def press(visitor: Visitor, target: Locator, key: str = "Enter") -> None:
     tab_to(visitor, target)
     with visitor.page.expect_navigation():
         visitor.page.keyboard.press(key)
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.settle()
 
 
 def skip_to_content(visitor: Visitor) -> None:

@@ -51,12 +51,10 @@ def take_office(visitor: Visitor, server: Server, token: str) -> None:
         visitor.open(path)
         save(visitor.page, name)
     visitor.open(f"{OFFICE}/facets/elementtype/?q=mainProcess")
-    visitor.page.get_by_role("link", name="mainProcess", exact=True).click()
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.follow(visitor.page.get_by_role("link", name="mainProcess", exact=True))
     save(visitor.page, "type")
     visitor.page.locator("input[name='display_names-1033']").first.fill("Core process")
-    visitor.page.locator("button[name=_save]").first.click()
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.follow(visitor.page.locator("button[name=_save]").first)
     visitor.open(f"{OFFICE}/configuration/compare/")
     save(visitor.page, "compare")
 
@@ -70,8 +68,7 @@ def take_editor(visitor: Visitor, token: str) -> None:
 
 def take_reader(visitor: Visitor, name: str) -> None:
     visitor.open(f"{DEMO}/1033/search?q=assemble+bicycle")
-    visitor.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True).click()
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.follow(visitor.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True))
     save(visitor.page, name)
 
 

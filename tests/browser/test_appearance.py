@@ -18,8 +18,7 @@ def test_colour_and_logo_are_readable_everywhere(visit: NewVisitor) -> None:
     rita.check_accessibility()
     rita.page.locator("#id-color").fill("#ffd800")
     rita.page.locator("#id-logo").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": png(90, 30)})
-    rita.page.locator("button[name=_save]").click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("button[name=_save]"))
     try:
         for options in ({}, {"color_scheme": "dark"}, {"viewport": NARROW}):
             reader = visit(locale="en-GB", **options)
@@ -37,5 +36,4 @@ def test_colour_and_logo_are_readable_everywhere(visit: NewVisitor) -> None:
         rita.open(PAGE)
         rita.page.locator("#id-color").fill("")
         rita.page.locator("input[name=remove-logo]").check()
-        rita.page.locator("button[name=_save]").click()
-        rita.page.wait_for_load_state("networkidle")
+        rita.follow(rita.page.locator("button[name=_save]"))

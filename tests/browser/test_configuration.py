@@ -22,8 +22,7 @@ def properties(visitor: Visitor) -> list[dict[str, Any]]:
 
 def open_type(visitor: Visitor) -> None:
     visitor.open(f"{TYPES}?q=mainProcess")
-    visitor.page.get_by_role("link", name="mainProcess", exact=True).click()
-    visitor.page.wait_for_load_state("networkidle")
+    visitor.follow(visitor.page.get_by_role("link", name="mainProcess", exact=True))
 
 
 def test_a_property_is_renamed_and_the_preview_shows_the_response(visit: NewVisitor) -> None:
@@ -31,13 +30,11 @@ def test_a_property_is_renamed_and_the_preview_shows_the_response(visit: NewVisi
     open_type(rita)
     rita.check_accessibility()
     row = rita.page.locator("tbody.form-group", has=rita.page.locator("input[value=purp]"))
-    row.locator(".parts-link a").click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(row.locator(".parts-link a"))
     rita.page.locator("input[name='display_names-1031']").fill("Zweck und Ziel")
     rita.page.locator("pre", has_text="Zweck und Ziel").first.wait_for()
     rita.check_accessibility()
-    rita.page.locator("button[name=_save], input[name=_save]").first.click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("button[name=_save], input[name=_save]").first)
     renamed = next(each for each in properties(rita) if each["key"] == "purp")
     assert renamed["displayNames"] == {"1031": "Zweck und Ziel", "1033": "Purpose"}
 
@@ -57,8 +54,7 @@ def test_the_order_of_properties_is_changed_by_drag(visit: NewVisitor) -> None:
     rita.page.mouse.move(place["x"] + 5, place["y"] + 12, steps=8)
     rita.page.mouse.move(place["x"] + 5, place["y"] + 4, steps=4)
     rita.page.mouse.up()
-    rita.page.locator("button[name=_save], input[name=_save]").first.click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("button[name=_save], input[name=_save]").first)
     after = [each["key"] for each in properties(rita)]
     assert after == [before[0], before[2], before[1], *before[3:]]
 
@@ -69,8 +65,7 @@ def test_a_change_that_would_orphan_content_is_refused_and_input_is_kept(visit: 
     open_type(rita)
     rita.expected.update({200, 409, 422})
     rita.page.locator("input[value=purp]").fill("purpose")
-    rita.page.locator("button[name=_save], input[name=_save]").first.click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("button[name=_save], input[name=_save]").first)
     assert rita.page.locator("input[value=purpose]").count() == 1
     assert rita.page.get_by_text("the property is removed").first.is_visible()
     assert properties(rita) == before

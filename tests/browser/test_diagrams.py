@@ -24,8 +24,7 @@ COMPARED, NEW_STEP = "Conduct%20internal%20audit", "Check kit"
 
 def open_process(reader: Visitor, layout: str = "", name: str = NAME) -> Page:
     reader.open(f"{DEMO}/1033/search?q={name.replace(' ', '+')}")
-    reader.page.locator("main").get_by_role("link", name=name, exact=True).click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("main").get_by_role("link", name=name, exact=True))
     if layout:
         reader.open(f"{reader.page.url}?layout={layout}")
     return reader.page
@@ -128,8 +127,7 @@ def test_every_layout_can_be_chosen(visit: NewVisitor) -> None:
     texts = ways.get_by_role("link").all_inner_texts()
     pictures = {}
     for text in texts:
-        ways.get_by_role("link", name=text, exact=True).click()
-        page.wait_for_load_state("networkidle")
+        reader.follow(ways.get_by_role("link", name=text, exact=True))
         assert ways.locator("[aria-current=true]").all_inner_texts() == [text]
         assert page.locator("svg", has_text="Provide parts").count() == 1
         pictures[text] = page.locator(".dg-view > svg").inner_html()
@@ -266,8 +264,7 @@ def test_a_comparison_marks_what_a_draft_changes(visit: NewVisitor, site: Server
     page = editor.page
     page.locator("input[name=old]").nth(1).check()
     page.locator("input[name=new]").first.check()
-    page.locator(".el-submit button", has_text="Compare").click()
-    page.wait_for_load_state("networkidle")
+    editor.follow(page.locator(".el-submit button", has_text="Compare"))
     picture = page.locator(".dg-view > svg")
     assert [" ".join(each.split()) for each in picture.locator(".shape.added text").all_text_contents()] == [NEW_STEP]
     assert picture.locator(".shape.removed, .shape.changed").count() == 0

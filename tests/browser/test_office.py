@@ -110,14 +110,11 @@ def test_a_list_keeps_its_filters_and_position(visit: NewVisitor) -> None:
     page.locator("#result_list tbody").last.scroll_into_view_if_needed()
     address, top = page.url, page.evaluate("scrollY")
     assert top > 0
-    page.locator("#result_list tbody").last.get_by_role("link").first.click()
-    page.wait_for_load_state("networkidle")
-    page.locator("header").get_by_role("link", name="Elements").click()
-    page.wait_for_load_state("networkidle")
+    rita.follow(page.locator("#result_list tbody").last.get_by_role("link").first)
+    rita.follow(page.locator("header").get_by_role("link", name="Elements"))
     assert (page.url, page.evaluate("scrollY")) == (address, top)
     # The navigation leads to the whole list.
-    page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Elements").click()
-    page.wait_for_load_state("networkidle")
+    rita.follow(page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Elements"))
     assert (page.url, page.evaluate("scrollY")) == (f"{rita.base}{ELEMENTS}", 0)
 
 
@@ -236,7 +233,7 @@ def test_a_task_is_reassigned_by_keyboard(visit: NewVisitor, token: str) -> None
     check_focus(reassign)
     with page.expect_navigation():
         keys.press("Enter")
-    page.wait_for_load_state("networkidle")
+    rita.settle()
     choose_another(rita, page.locator("#content select").first)
     press(rita, page.locator("#content").get_by_role("button", name="Reassign"))
     after = call(rita, token, "GET", path)["values"][0]["assignee"]

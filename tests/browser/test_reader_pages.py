@@ -16,38 +16,32 @@ def test_from_the_application_to_a_shape_and_back_in_two_languages(visit: NewVis
     reader.open(info["appUrl"])
     assert reader.page.url.endswith(f"{DEMO}/1033/")
     reader.check_accessibility()
-    reader.page.locator("main").get_by_role("link", name="Processes").first.click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("main").get_by_role("link", name="Processes").first)
     reader.check_accessibility()
     reader.page.get_by_role("combobox", name="Search for elements").fill("assemble bicycle")
     with reader.page.expect_navigation():
         reader.page.keyboard.press("Enter")
     reader.check_accessibility()
-    reader.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True).click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True))
     assert reader.page.get_by_role("heading", level=1).inner_text() == "Assemble bicycle"
     reader.check_accessibility()
     process = reader.page.url
-    reader.page.locator("svg a", has_text="Provide parts").click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("svg a", has_text="Provide parts"))
     assert reader.page.get_by_role("heading", level=1).inner_text() == "Provide parts"
-    reader.page.locator("a[hreflang^=de]").click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("a[hreflang^=de]"))
     assert "/1031/" in reader.page.url
     assert reader.page.locator("html").get_attribute("lang") in ("de", "de-DE")
     assert reader.page.get_by_role("heading", level=1).inner_text() != "Provide parts"
     reader.check_accessibility()
     reader.page.go_back()
     reader.page.go_back()
-    reader.page.wait_for_load_state("networkidle")
-    assert reader.page.url == process
+    reader.page.wait_for_url(process)
 
 
 def test_a_phone_shows_a_process_without_scrolling_sideways(visit: NewVisitor) -> None:
     reader = visit(viewport=NARROW)
     reader.open(f"{DEMO}/1033/search?q=assemble+bicycle")
-    reader.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True).click()
-    reader.page.wait_for_load_state("networkidle")
+    reader.follow(reader.page.locator("main").get_by_role("link", name="Assemble bicycle", exact=True))
     width = reader.page.evaluate("document.documentElement.scrollWidth")
     assert width <= NARROW["width"]
     reader.check_accessibility()
@@ -89,8 +83,7 @@ def test_a_role_shows_what_people_do_on_screens_of_any_size(visit: NewVisitor) -
     wide, narrow = visit(), visit(viewport=NARROW, color_scheme="dark")
     for reader in (wide, narrow):
         reader.open(f"{DEMO}/1033/search?q=warehouse+clerk")
-        reader.page.locator("main").get_by_role("link", name="Warehouse clerk", exact=True).first.click()
-        reader.page.wait_for_load_state("networkidle")
+        reader.follow(reader.page.locator("main").get_by_role("link", name="Warehouse clerk", exact=True).first)
         assert reader.page.get_by_role("heading", level=2, name="As Warehouse clerk you do:").is_visible()
         reader.check_accessibility()
         reader.open(f"{reader.page.url}/uses")
@@ -99,6 +92,5 @@ def test_a_role_shows_what_people_do_on_screens_of_any_size(visit: NewVisitor) -
         reader.check_accessibility()
     step = wide.page.locator(".uses ol a").first
     name = step.inner_text()
-    step.click()
-    wide.page.wait_for_load_state("networkidle")
+    wide.follow(step)
     assert wide.page.get_by_role("heading", level=1).inner_text() == name

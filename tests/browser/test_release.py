@@ -25,8 +25,7 @@ def test_warnings_are_shown_and_confirmed(visit: NewVisitor) -> None:
     rita.expected.add(422)
     rita.open(f"{OFFICE}/elements/element/?q=carbon")
     rita.check_accessibility()
-    rita.page.get_by_role("link", name="Carbon footprint per bicycle").click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.get_by_role("link", name="Carbon footprint per bicycle"))
     rita.check_accessibility()
     element = rita.page.url.split("/element/")[1].split("/")[0]
     offered = read(rita, f"/release/{element}/transitions")["values"]
@@ -38,12 +37,10 @@ def test_warnings_are_shown_and_confirmed(visit: NewVisitor) -> None:
     rita.page.get_by_text("All readers will see this version.").wait_for()
     assert rita.page.get_by_label("Comment for the log").input_value() == "Agreed with sales."
     rita.check_accessibility()
-    rita.page.get_by_role("button", name="Release", exact=True).click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.get_by_role("button", name="Release", exact=True))
     assert rita.page.get_by_text("No reason for the revision is given (Reason for revision).").first.is_visible()
     assert read(rita, f"/facets/kpi/views/detail/elements/{element}")["elements"][0]["state"] == "inProcess"
-    rita.page.get_by_role("button", name="Release anyway").click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.get_by_role("button", name="Release anyway"))
     found = read(rita, f"/facets/kpi/views/detail/elements/{element}")["elements"][0]
     assert (found["state"], found["attributes"]["version"]["127"]) == ("released", "1.0")
 
@@ -52,18 +49,15 @@ def test_a_stuck_task_shows_the_reason_and_is_decided_on_behalf(visit: NewVisito
     element = stuck_request(site, token)
     rita = visit("rita")
     rita.open(f"{OFFICE}/")
-    rita.page.get_by_role("link", name="Stuck tasks").first.click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.get_by_role("link", name="Stuck tasks").first)
     rita.check_accessibility()
     row = rita.page.locator("tr", has_text="Cargo bike")
     assert "inactive" in row.inner_text()
     row.locator("input[type=checkbox]").first.check()
     rita.page.locator("select[name=action]").select_option(label="Reject")
-    rita.page.locator("button[name=index]").click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("button[name=index]"))
     rita.page.locator("textarea[name=comment]").fill("Nobody else can decide this.")
     rita.check_accessibility()
-    rita.page.locator("#content form button[type=submit]").last.click()
-    rita.page.wait_for_load_state("networkidle")
+    rita.follow(rita.page.locator("#content form button[type=submit]").last)
     tasks = read(rita, f"/tasks?assignee=all&state=rejected&element={element}")["values"]
     assert [(each["state"], each["decision"]) for each in tasks] == [("rejected", "Nobody else can decide this.")]

@@ -287,8 +287,7 @@ def test_without_scripts_the_source_is_edited(visit: NewVisitor, token: str) -> 
     author.store("<p>a</p>")
     author.visitor.open(f"{OFFICE}/elements/element/{author.process}/edit/")
     author.area.fill(DEPARTMENT)
-    author.page.locator("[name=_continue]").click()
-    author.page.wait_for_load_state("networkidle")
+    author.visitor.follow(author.page.locator("[name=_continue]"))
     assert author.stored() == "Research &amp; Development"
 
 

@@ -85,7 +85,7 @@ def test_nothing_can_be_typed_while_steps_are_saved(artist: Artist) -> None:
     assert names(artist) == ["Order received", "Check order", "Pack"]
     with artist.page.expect_navigation():
         artist.page.evaluate("window.go()")
-    artist.page.wait_for_load_state("networkidle")
+    artist.visitor.settle()
     assert [name for _, name, _ in artist.stored()] == ["Order received", "Check order", "Pack"]
 
 

@@ -118,6 +118,33 @@ def test_elements_are_dragged(visit: NewVisitor, token: str) -> None:
     rows[0].drag_to(rows[1], target_position={"x": 60, "y": box["height"] / 2})
     expect(gardener.page.locator(f"#at-{gardener.children[1]} #at-{gardener.children[0]}")).to_be_visible()
     assert gardener.order() == ["Cedar", "Beech"]
+    _move_to_the_top(gardener)
+
+
+def _move_to_the_top(gardener: Gardener) -> None:
+    """Systems can be at the top: drag one there, undo, and do it by keyboard."""
+    page, systems = gardener.page, "/facets/it/views/detail/elements"
+
+    def make(name: str, **more: object) -> str:
+        body = {"elements": [{"type": "system", "attributes": {"name": {"1031": name, "1033": name}}, **more}]}
+        return str(call(gardener.visitor, gardener.token, "POST", systems, body)["elements"][0]["id"])
+
+    upper = make("Aardvark")
+    lower = make("Badger", rootPath=[{"id": upper}])
+    gardener.visitor.open(f"{TREE}?facet=it&open={upper}")
+    inside, name = page.locator(f"#at-{upper} #at-{lower}"), page.locator(f"#at-{lower} > .el-branch-row > .el-named")
+    expect(page.locator("#tree-top")).to_be_hidden()
+    page.locator(f"#at-{lower} > .el-branch-row").drag_to(page.locator("#tree-top"), force=True)
+    gardener.says("Badger was moved.")
+    expect(inside).to_have_count(0)
+    expect(name).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(inside).to_be_visible()
+    expect(name).to_be_focused()
+    page.keyboard.press("Alt+Home")
+    expect(inside).to_have_count(0)
+    page.keyboard.press("Alt+Home")
+    gardener.says("The element cannot be moved there.")
 
 
 def test_the_menu_moves_and_details_are_beside_the_tree(visit: NewVisitor, token: str) -> None:
@@ -144,6 +171,5 @@ def test_the_tree_finds_an_element(visit: NewVisitor, token: str) -> None:
     field.fill("sequoia")
     field.press("Enter")
     gardener.page.get_by_role("link", name="Sequoia gigantea").first.click()
-    gardener.page.wait_for_load_state("networkidle")
     expect(gardener.page.locator(".el-tree").get_by_text("Sequoia gigantea")).to_be_visible()
     expect(gardener.page.locator("#tree-details")).to_contain_text("Sequoia gigantea")

@@ -158,11 +158,10 @@ def test_tokens_and_configuration_are_in_the_feed(api: ApiClient, handbook: Stor
     feed.read()
     # As in a command: no request is running.
     structlog.contextvars.clear_contextvars()
-    issued = issue_token(storage_context(handbook), "robot", [Role.EDITOR]).token
+    issued = issue_token(storage_context(handbook), "robot", [Role.EDITOR], never_expires=True).token
     revoke_token(issued)
-    call_command(
-        "issue_token", "acme", "handbook", "--name", "other", "--role", "viewer", stdout=StringIO(), stderr=StringIO()
-    )
+    command = ["issue_token", "acme", "handbook", "--name", "other", "--role", "viewer", "--valid-until", "never"]
+    call_command(*command, stdout=StringIO(), stderr=StringIO())
 
     def renamed_facet(blueprint: Blueprint) -> Blueprint:
         first, *others = blueprint.facets

@@ -22,7 +22,7 @@ from elements.reading.diagrams.drawings import (
     read_diagram,
     read_source,
 )
-from elements.writing.diagrams.drawing import without_shape
+from elements.writing.diagrams.erasing import without_shape
 from storage.models import Storage, StorageGrowth
 from storage.options import Role
 from storage.provisioning.provision import set_quota

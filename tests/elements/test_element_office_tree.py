@@ -14,10 +14,12 @@ from elements.models import Element, ElementChange
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
+from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
 from tests.elements.office import Office, main_text
 from tests.elements.update_desk import extended_handbook
+from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 SALES = f"elements/tree/?facet=processes&open={ID['house']},{ID['sales']}"
@@ -96,6 +98,35 @@ def test_moves_in_and_out(handbook: Storage, office: Office) -> None:
     assert place(handbook, "invoice") == ("sales", ["ship", "invoice", "order"])
 
 
+def test_elements_move_to_the_top_and_back(showcase: Storage, api: ApiClient) -> None:
+    """A system can be below another one and at the top. Undo puts it between its former siblings."""
+    address = f"/{showcase.collection.key}/{showcase.key}/_api/rest/facets/it/views/detail/elements"
+    token, office = token_for(showcase, Role.ARCHITECT), Office(showcase, Role.ARCHITECT)
+
+    def make(name: str, parent: str = "") -> str:
+        above = {"rootPath": [{"id": parent}]} if parent else {}
+        body = {"elements": [{"type": "system", "attributes": {"name": {"1033": name}}, **above}]}
+        return str(api.post(address, body, "application/json", token=token).json()["elements"][0]["id"])
+
+    def children() -> list[str]:
+        return [each["id"] for each in api.get(f"{address}/{top}/children", token=token).json()["elements"]]
+
+    top = make("Top")
+    below = [make(name, top) for name in ("Ash", "Beech", "Cedar")]
+    page = office.get(f"elements/tree/?facet=it&open={top}").content.decode()
+    offered = re.findall(rf'value="({below[1]}/[^"]*)" data-step="(\w+)"', page)
+    to_top = {step: value for value, step in offered}["top"]
+    assert ("out", to_top) in [(step, value) for value, step in offered]
+    assert not re.search(rf'value="{top}/[^"]*" data-step="top"', page)
+    moved = office.post("elements/tree/move/", {"facet": "it", "open": top, "move": to_top})
+    assert children() == [below[0], below[2]]
+    page = office.get(moved["Location"].partition("#")[0]).content.decode()
+    assert "Beech was moved." in page
+    [undo] = re.findall(r'name="move" value="([^"]*)" data-undo', page)
+    office.post("elements/tree/move/", {"facet": "it", "open": top, "move": undo})
+    assert children() == below
+
+
 def test_undo_returns_an_element_to_its_place_among_its_former_siblings(handbook: Storage, office: Office) -> None:
     location = move(office, moves(office, "invoice")["in"])
     page = office.get(location.partition("#")[0]).content.decode()
@@ -119,6 +150,7 @@ def test_the_history_shows_the_position_from_one_on(office: Office) -> None:
         (f"{ID['invoice']}/{ID['sales']}/before/{ID['house']}", 422, "at the top of the tree are sorted by name"),
         (f"{ID['invoice']}/{ID['sales']}/undo/", 409, "was not a move"),
         (f"{ID['invoice']}/{ID['sales']}/before/{ID['invoice']}", 422, "is not a sibling"),
+        (f"{ID['invoice']}/{ID['sales']}/top/", 422, "cannot be at the top of the tree"),
         ("nonsense", 422, "This is not a move"),
     ],
 )

@@ -279,9 +279,9 @@ def test_new_version_has_the_files_of_the_old_one(desk: FileDesk, architect: str
     id = desk.upload(architect)["id"]
     desk.attach(architect, {"id": id})
     with tenant_scope(desk.handbook):
-        copy_files({ID["order-3"]: ID["order-2"]}, ["other"])
+        copy_files([(ID["order-3"], ID["order-2"])], ["other"])
         assert VersionFile.objects.filter(file=id).count() == 2
-        copy_files({ID["order-3"]: ID["order-1"]}, ["images"])
+        copy_files([(ID["order-3"], ID["order-1"])], ["images"])
         assert VersionFile.objects.filter(file=id).count() == 2
 
 

@@ -16,9 +16,9 @@ STORAGE, HIDDEN = "00000000-0000-4000-8000-000000000001", "0101"
 # Tables whose rows are about no element, or are read only together with a version.
 FREE = {
     "elements_appearance", "elements_bulkrun", "elements_contentmark", "elements_inheritedset", "elements_savedlist",
-    "elements_searchdocument", "elements_searchposting", "elements_searchword", "elements_tableimport",
+    "elements_searchdocument", "elements_searchfile", "elements_searchposting", "elements_searchword", "elements_tableimport",
     "elements_tablemapping", "elements_versionname", "storage_answeredrequest", "storage_eventlog",
-    "storage_messagelog", "storage_outgoingmail", "storage_recipient", "storage_storedfile", "storage_webhook",
+    "storage_filetext", "storage_messagelog", "storage_outgoingmail", "storage_recipient", "storage_storedfile", "storage_webhook",
     "storage_webhookattempt",
 }  # fmt: skip
 

@@ -8,12 +8,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from elements import users
-from elements.users import find_user
+from elements.users import find_user, find_users
 from repository_site.core.database.base import watch_trips
 from repository_site.core.database.routing import with_storage
+from storage.access.staff import staff_caller
+from storage.access.user_directory import user_names
 from storage.extension import UserGrant
-from storage.models import Storage
+from storage.models import AccessRule, IdentityProvider, Storage
 from storage.options import Role
+from storage.single_sign_on.linking import person_of, sign_on
 from tests.elements.handbook import ID
 from tests.factories import StorageFactory
 
@@ -40,3 +43,30 @@ def test_one_statement_past_the_orm(handbook: Storage) -> None:
     finally:
         end()
     assert told == [with_storage(users._SQL, [ANNA, ""], str(handbook.id))[0]]
+
+
+def test_users_are_found_by_the_text_of_an_attribute(handbook: Storage) -> None:
+    """Somebody's first sign-in links the user element that a rule names (D502)."""
+    name = user_names(handbook, [ANNA])[ANNA]
+    assert find_users(handbook, "name", name.upper()) == [ANNA]
+    other = StorageFactory.create(key="other")
+    unknown = [("name", "nobody"), ("unknown", name), ("", name), ("name", ""), ("roleEditor", "false")]
+    assert [find_users(handbook, *each) for each in unknown] == [[]] * len(unknown)
+    assert find_users(other, "name", name) == []
+
+
+def test_the_first_sign_in_links_the_user(handbook: Storage) -> None:
+    provider = IdentityProvider.objects.create(key="acme", name="Acme", issuer="https://x.example", client_id="c")
+    name = user_names(handbook, [ANNA])[ANNA]
+    AccessRule.objects.create(
+        provider=provider, position=0, claim="sub", comparison="any", storage=handbook, roles=["editor"],
+        user_claim="name", user_attribute="name",
+    )  # fmt: skip
+    first, second = (sign_on(provider, person_of(provider, {"sub": sub, "name": name})) for sub in ("one", "two"))
+    assert [each.memberships.get().user_id for each in (first, second)] == [ANNA, None]
+    caller = staff_caller(first, handbook)
+    assert caller is not None
+    assert (caller.element_id, caller.roles) == (ANNA, frozenset({Role.EDITOR}))
+    AccessRule.objects.update(user_claim="sub")
+    sign_on(provider, person_of(provider, {"sub": "one", "name": "another"}))
+    assert first.memberships.get().user_id == ANNA

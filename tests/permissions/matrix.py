@@ -22,6 +22,8 @@ CALLERS: Mapping[str, str] = {
     "author": "an editor who is the author of all elements that have an author",
     "approver": "",
     "architect": "",
+    "limited": "an administrator whose token is limited to the facet of processes",
+    "reading": "an administrator whose token can only read",
     "administrator": "",
 }
 SUBJECTS: Mapping[str, str] = {
@@ -50,7 +52,7 @@ HEAD = """# Permissions
 Each number is the status that the caller gets. `make docs` writes this page from the results of the
 tests, which send all these requests.
 
-Callers are tokens with one role each:
+Callers are tokens with one role each, and no limits unless they are named:
 
 {callers}
 

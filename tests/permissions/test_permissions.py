@@ -19,6 +19,7 @@ from django.test import Client
 from elements.permission_sets.inheritance import renew_inherited
 from facets.models import PermissionSet
 from repository_site.api_document.document import openapi_document
+from storage.access.token_limits import TokenLimits
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
@@ -108,6 +109,8 @@ def clients(house: Storage) -> dict[str, Client]:
     tokens["approver"] = token_for(house, Role.APPROVER, user_id=ID["ben"])
     tokens["author"] = token_for(house, Role.EDITOR, user_id=ID["anna"])
     tokens["stranger"] = token_for(rival, Role.ADMINISTRATOR)
+    tokens["limited"] = token_for(house, Role.ADMINISTRATOR, limits=TokenLimits(facets=["processes"]))
+    tokens["reading"] = token_for(house, Role.ADMINISTRATOR, limits=TokenLimits(is_read_only=True))
     headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
     found = {name: Client(headers=headers.get(name, {}), raise_request_exception=False) for name in CALLERS}
     for client in found.values():
@@ -221,7 +224,7 @@ def test_viewers_only_read_published_versions() -> None:
 
 
 def test_only_authors_and_architects_change_elements_with_an_author() -> None:
-    allowed = ("author", "architect", "administrator")
+    allowed = ("author", "architect", "limited", "administrator")
     changing = {"updateElements", "createContent", "importBpmn", "deleteShape", "deleteElement"}
     for operation, subject, caller, code in cells():
         if operation in changing and subject in STATES and caller in CALLERS and caller not in allowed:
@@ -229,7 +232,7 @@ def test_only_authors_and_architects_change_elements_with_an_author() -> None:
 
 
 def test_only_architects_change_architectural_elements() -> None:
-    allowed = ("architect", "administrator")
+    allowed = ("architect", "limited", "administrator")
     for operation, subject, caller, code in cells():
         if operation in WRITING and subject == "architectural" and caller not in allowed:
             assert code != 200, (operation, caller)
@@ -245,7 +248,8 @@ def test_only_drafts_can_be_changed() -> None:
 def test_only_administrators_have_webhooks() -> None:
     for operation, subject, caller, code in cells():
         if operation in (*ABOUT_A_WEBHOOK, "listWebhooks", "createWebhook"):
-            if caller == "administrator":
+            reads = caller == "reading" and operation in ("listWebhooks", "getWebhook", "listWebhookDeliveries")
+            if caller == "administrator" or reads:
                 assert code == (404 if subject == "unknown" else 200), operation
             else:
                 assert code in (401, 403), (operation, caller)
@@ -254,23 +258,40 @@ def test_only_administrators_have_webhooks() -> None:
 def test_only_approvers_publish() -> None:
     for operation, subject, caller, code in cells():
         if operation == "applyTransition" and subject == "readyForRelease":
-            assert (code == 200) == (caller in ("approver", "architect", "administrator")), caller
+            assert (code == 200) == (caller in ("approver", "architect", "limited", "administrator")), caller
 
 
 def test_private_content_is_for_administrators_and_the_person() -> None:
     """The author is the user of these operations (D398, D399)."""
     for operation in ("getElement, own roles", "getAttribute, own sign-ins", "listChanges, own"):
         codes = dict(zip(CALLERS, read()[operation][NONE], strict=True))
-        assert [caller for caller, code in codes.items() if code == 200] == ["author", "administrator"], operation
+        assert [caller for caller, code in codes.items() if code == 200] == ["author", "reading", "administrator"], (
+            operation
+        )
     for operation in ("listElements, by roles", "createPermalink, by roles", "getTypeSchema, of tokens"):
         codes = dict(zip(CALLERS, read()[operation][NONE], strict=True))
-        assert [caller for caller, code in codes.items() if code == 200] == ["administrator"], operation
+        reading = [] if operation.startswith("create") else ["reading"]
+        assert [caller for caller, code in codes.items() if code == 200] == [*reading, "administrator"], operation
+
+
+def test_tokens_that_only_read_change_nothing() -> None:
+    for operation, subject, caller, code in cells():
+        if caller == "reading" and operation in WRITING:
+            assert code in (403, 404), (operation, subject)
+
+
+def test_other_facets_look_unknown_to_a_token_that_is_limited() -> None:
+    place = list(CALLERS).index("limited")
+    for operation, rows in read().items():
+        if operation in ABOUT_ELEMENTS:
+            for subject in ("user", "token", "not for readers"):
+                assert rows[subject][place] in (rows["unknown"][place], 403, 404, 422), (operation, subject)
 
 
 def test_tokens_look_unknown_to_others() -> None:
     for operation, rows in read().items():
         if operation in ABOUT_ELEMENTS:
-            for token, unknown in list(zip(rows["token"], rows["unknown"], strict=True))[:-1]:
+            for token, unknown in list(zip(rows["token"], rows["unknown"], strict=True))[:-2]:
                 # An unknown facet gets 404 before the role is checked.
                 assert token in (unknown, 404), operation
 

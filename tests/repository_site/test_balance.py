@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from repository_site.core.fairness.unread_responses import LARGE
+from repository_site.core.fairness.unread_responses import MEDIUM
 from repository_site.operations.balance import ENOUGH_RESPONSES, PAUSE, Balance
 from repository_site.operations.wsgi_worker import Gateway
 from tests.repository_site.request_scopes import scope
@@ -107,7 +107,7 @@ class ScriptedConnection:
 
 @pytest.mark.parametrize(
     ("query", "size", "busy", "is_closed"),
-    [(b"", 1, 1, True), (b"", LARGE + 1, 1, True), (b"%24wait=30", 1, 0, False)],
+    [(b"", 1, 1, True), (b"", MEDIUM + 1, 1, True), (b"%24wait=30", 1, 0, False)],
 )
 def test_requests_count_while_a_thread_works_on_them(
     monkeypatch: pytest.MonkeyPatch, query: bytes, size: int, busy: int, is_closed: bool

@@ -18,7 +18,7 @@ from repository_site.core.terminal.command_list import command_list
 
 # Each of these once made every command slower by a tenth of a second or more.
 FORBIDDEN = {
-    "babel", "django_filters", "drf_spectacular.openapi", "elements.admin", "facets.admin", "granian", "jsonschema", "lark",
+    "allauth.account.models", "babel", "jwt", "django_filters", "drf_spectacular.openapi", "elements.admin", "facets.admin", "granian", "jsonschema", "lark",
     "croniter", "opentelemetry", "procrastinate", "prometheus_client", "psutil", "pycountry", "release.admin", "repository_site.urls", "requests",
     "rest_framework.serializers", "rest_framework.views", "rich", "storage.admin", "storage.api", "unfold.admin",
 }  # fmt: skip

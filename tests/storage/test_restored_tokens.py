@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from storage.access.rotation import end_old_value, rotate_token
+from storage.access.token_limits import TokenLimits
 from storage.access.tokens import issue_token, revoke_token
 from storage.backup.restoring import Restored, restore_storage
 from storage.backup.writing import back_up_storage
-from storage.models import ApiToken, Storage, TokenRevocation
+from storage.models import ApiToken, Storage, TokenAddress, TokenRevocation
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
@@ -22,6 +23,7 @@ from tests.factories import StorageFactory, storage_context
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 WEEK = timedelta(days=7)
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -128,3 +130,18 @@ def test_the_command_says_how_many_tokens_are_disabled(manual: Storage, tmp_path
     )
     with pytest.raises(CommandError, match="A copy at another address has no tokens"):
         call_command("restore_storage", str(path), "--as", "acme", "copy", "--with-tokens", stderr=StringIO())
+
+
+def test_restored_tokens_keep_their_limits(api: ApiClient, manual: Storage, tmp_path: Path) -> None:
+    limits = TokenLimits(["192.0.2.0/24"], is_read_only=True, operations=["getStorageInfo"])
+    token = issue_token(storage_context(manual), "limited", [Role.VIEWER], limits=limits)
+    TokenAddress.objects.create(
+        token=token.token, network="192.0.2.7", is_refused=False, requests=1, first_on=NOW, last_on=NOW
+    )
+    path = tmp_path / "manual.backup"
+    back_up_storage(manual, path)
+    restored_after(manual, path, with_tokens=True)
+    found = ApiToken.objects.get(name="limited")
+    assert (found.networks, found.is_read_only, found.operations) == (["192.0.2.0/24"], True, ["getStorageInfo"])
+    assert status(api, token.value) == 403
+    assert not TokenAddress.objects.exists()

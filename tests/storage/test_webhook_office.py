@@ -92,6 +92,23 @@ def test_changing_keeps_what_is_not_shown(browser: Client, storage: Storage, web
     assert (changed.changed_by.startswith("staff:"), changed.created_by) == (True, "setup")
 
 
+def test_a_stale_form_says_so_before_it_overwrites(browser: Client, storage: Storage, webhook: Webhook) -> None:
+    address = f"{WEBHOOKS}{webhook.pk}/change/"
+
+    def read_on(page: str) -> str:
+        found = re.search(r'name="read_on" value="([^"]+)"', page)
+        assert found
+        return html.unescape(found[1])
+
+    stale = {**FORM, "read_on": read_on(browser.get(address).content.decode())}
+    assert browser.post(address, {**stale, "payload": "element"}).status_code == 302
+    page = browser.post(address, stale).content.decode()
+    assert "Somebody else has changed the webhook since you opened this page." in page
+    assert read(storage).payload == "element"
+    assert browser.post(address, {**stale, "read_on": read_on(page)}).status_code == 302
+    assert read(storage).payload == "thin"
+
+
 def test_a_new_secret(browser: Client, storage: Storage, webhook: Webhook) -> None:
     [old] = active_secrets(webhook, timezone.now())
     response = browser.post(f"{WEBHOOKS}{webhook.pk}/rotate/", {"overlap": "3600"})

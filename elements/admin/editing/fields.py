@@ -22,11 +22,11 @@ from elements.admin.editing.typed import Typed, posted_text
 from elements.admin.labels import OfficeLabels
 from elements.presentation.labels import Named
 from elements.reading.assembly.projection import DERIVED
-from elements.values.files import FILES_PATH
 from elements.writing.inputs import SERVER_CONTEXTS
 from elements.writing.planned_changes import VALIDITY
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Attribute, ElementType, Property
+from storage.files import FILES_PATH
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 INVARIANT = str(INVARIANT_CULTURE)

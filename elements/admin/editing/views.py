@@ -194,7 +194,7 @@ def delete_view(request: HttpRequest, element: str) -> HttpResponseBase:
         try:
             with transaction.atomic():
                 check = same_revision(request.POST.get("revision", ""))
-                deletion = delete_element(writer, page.view, page.row, Findings(), check)
+                deletion = delete_element(writer, page.row, Findings(), check)
         except Forbidden:
             raise
         except Problem as found:

@@ -7,19 +7,19 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
     UnfoldAdminExpandableTextareaWidget,
     UnfoldAdminMultipleAutocompleteWidget,
-    UnfoldAdminSelect2MultipleWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
     UnfoldBooleanWidget,
 )
 
 from elements.admin.labels import OfficeLabels
-from elements.models import UserGroup
+from elements.models.people import GROUP_TYPE
 from elements.naming import NAME
 from elements.people.administration import (
     GROUP_PLACE,
@@ -34,9 +34,8 @@ from elements.people.administration import (
 from elements.users import grant_of
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType, Property
-from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES
+from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from repository_site.core.wording import GUID
-from storage.access.user_directory import user_choices
 from storage.back_office.domain_forms import DomainForm, Fieldsets
 from storage.back_office.fields import LinesField, RoleField
 from storage.back_office.role_texts import ROLE_NAMES
@@ -134,13 +133,11 @@ class UserForm(PersonForm):
                 help_text=gettext_lazy("Tokens and staff accounts of this user are refused."),
             )
         if GROUPS in self.known:
-            self.fields["groups"] = forms.TypedMultipleChoiceField(
+            self.fields["groups"] = ElementsField(
                 label=gettext_lazy("Groups"),
-                coerce=UUID,
                 required=False,
                 initial=[str(each) for each in groups],
-                choices=[(str(each.pk), labels.own(each.newest.attributes)) for each in groups_by_name()],
-                widget=UnfoldAdminSelect2MultipleWidget(),
+                widget=ElementsSelect(labels, GROUP_TYPE),
             )
         if data is not None and "confirmed" in data:
             self.ask_to_confirm()
@@ -167,18 +164,20 @@ class UserForm(PersonForm):
         )
 
 
-class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
-    """Searches users while the user types; a storage may have thousands."""
+class ElementsSelect(UnfoldAdminMultipleAutocompleteWidget):
+    """Searches elements of a type while the user types; a storage may have thousands."""
 
     option_template_name = "django/forms/widgets/select_option.html"
 
-    def __init__(self, labels: OfficeLabels) -> None:
+    def __init__(self, labels: OfficeLabels, type: str) -> None:
         super().__init__()
         self.labels = labels
+        self.type = type
 
     def build_attrs(self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None) -> dict[str, Any]:
         attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
-        return {**attrs, "data-ajax--url": user_choices(), "data-allow-clear": "false"}
+        address = f"{reverse('admin:elements_choices')}?types={self.type}"
+        return {**attrs, "data-ajax--url": address, "data-allow-clear": "false"}
 
     def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> Any:
         names = self.labels.elements(filter(GUID.fullmatch, value))
@@ -186,14 +185,14 @@ class MemberSelect(UnfoldAdminMultipleAutocompleteWidget):
         return super().optgroups(name, value, attrs)
 
 
-class UsersField(forms.Field):
-    """Ids of users; the domain checks whether they exist."""
+class ElementsField(forms.Field):
+    """Ids of elements; the domain checks whether they exist."""
 
     def clean(self, value: Any) -> list[UUID]:
         try:
             return [UUID(str(each)) for each in value or ()]
         except ValueError:
-            raise forms.ValidationError(_("Choose users from the list.")) from None
+            raise forms.ValidationError(_("Choose elements from the list.")) from None
 
 
 class GroupForm(PersonForm):
@@ -202,11 +201,11 @@ class GroupForm(PersonForm):
     def __init__(self, labels: OfficeLabels, type: ElementType, found: Any, data: Any) -> None:
         super().__init__(labels, type, found, data)
         members = members_of([found.pk]) if found else []
-        self.fields["members"] = UsersField(
+        self.fields["members"] = ElementsField(
             label=gettext_lazy("Members"),
             required=False,
             initial=[str(user) for user, _ in members],
-            widget=MemberSelect(labels),
+            widget=ElementsSelect(labels, USER_TYPE),
             help_text=gettext_lazy("Each member of the group can decide the tasks that are assigned to it."),
         )
 
@@ -217,7 +216,3 @@ class GroupForm(PersonForm):
     def draft(self, group: UUID | None) -> GroupDraft:
         given = self.cleaned_data
         return GroupDraft(group, self.texts(), given["members"], given.get("revision"))
-
-
-def groups_by_name() -> list[Any]:
-    return list(UserGroup.objects.order_by("newest__sort_name", "id"))

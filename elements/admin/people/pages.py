@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -22,9 +23,10 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
+from elements.admin.filters import ReferenceFilter
 from elements.admin.labels import OfficeLabels, element_address, labels_of
-from elements.admin.people.forms import GroupForm, PersonForm, UserForm, groups_by_name
-from elements.models import Reference, User, UserGroup
+from elements.admin.people.forms import GroupForm, PersonForm, UserForm
+from elements.models import User, UserGroup
 from elements.models.people import GROUP_TYPE
 from elements.people.administration import GROUPS, INVARIANT, groups_of, members_of, save_group, save_user
 from elements.presentation.page_requests import content_writer_of
@@ -113,19 +115,15 @@ class ActivityFilter(DropdownFilter):
         return queryset.exclude(**inactive) if self.value() == "active" else queryset
 
 
-class GroupFilter(DropdownFilter):
+class GroupFilter(ReferenceFilter):
     title = gettext_lazy("group")
     parameter_name = "group"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        labels = labels_of(request)
-        return [(str(each.pk), labels.own(each.newest.attributes)) for each in groups_by_name()]
+    def target_types(self) -> Collection[str]:
+        return (GROUP_TYPE,)
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        if self.value() not in {key for key, _ in self.lookup_choices}:
-            return queryset
-        inside = Reference.objects.filter(version=OuterRef("newest"), context=GROUPS, target=self.value())
-        return queryset.filter(Exists(inside))
+    def contexts(self) -> Collection[str]:
+        return (GROUPS,)
 
 
 class PeopleAdmin(StorageModelAdmin):

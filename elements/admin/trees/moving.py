@@ -20,13 +20,16 @@ from elements.reading.history import read_changes
 from elements.reading.rows import VersionRow, find_version
 from elements.writing.findings import Findings
 from elements.writing.inputs import LAST, ElementInput, PositionInput, ReferenceInput
+from elements.writing.statements import read_order
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
+from facets.blueprint.definitions import ElementType
+from facets.configuration import CompiledView
 from repository_site.core.problems import Conflict, Invalid, PreconditionFailed
 from repository_site.core.wording import GUID
 from storage.access.callers import Caller
 
-BEFORE, AFTER, INTO, UNDO = "before", "after", "into", "undo"
+BEFORE, AFTER, INTO, TOP, UNDO = "before", "after", "into", "top", "undo"
 # The place of a problem in the request that this module makes.
 PLACE = re.compile(r"^:? ?(?:(?:rootPath|position)(?:\[0\])?: )?")
 
@@ -44,7 +47,7 @@ class TreeMove:
     def read(cls, text: str) -> TreeMove:
         element, parent, kind, target = [*text.lower().split("/"), *[""] * 4][:4]
         is_known = kind in (BEFORE, AFTER, INTO) and GUID.fullmatch(target)
-        if not GUID.fullmatch(element) or not (is_known or kind == UNDO):
+        if not GUID.fullmatch(element) or not (is_known or kind in (TOP, UNDO)):
             raise Invalid(_("This is not a move. Reload the page."))
         return cls(element, parent, kind, target)
 
@@ -52,7 +55,7 @@ class TreeMove:
         return f"{self.element}/{self.parent}/{self.kind}/{self.target}"
 
 
-def steps_of(caller: Caller) -> Callable[[TreeStep], Mapping[str, TreeMove] | None]:
+def steps_of(caller: Caller, view: CompiledView) -> Callable[[TreeStep], Mapping[str, TreeMove] | None]:
     """Return a function that offers the moves by one step, by direction. A refusal is shown when it happens: whether an
     element has authors, for example, is not read for the whole tree."""
 
@@ -69,9 +72,17 @@ def steps_of(caller: Caller) -> Callable[[TreeStep], Mapping[str, TreeMove] | No
             found["in"] = TreeMove(own, above, INTO, at.previous.element)
         if at.parent and at.grandparent and at.grandparent.type.key in parents:
             found["out"] = TreeMove(own, above, AFTER, above)
+        if above and is_root(view, at.link.type):
+            found["top"] = TreeMove(own, above, TOP)
+            if not at.grandparent:
+                found["out"] = found["top"]
         return found
 
     return offer
+
+
+def is_root(view: CompiledView, type: ElementType) -> bool:
+    return type.key in view.types and view.types[type.key].is_root
 
 
 def can_move(caller: Caller, link: Named) -> bool:
@@ -81,8 +92,11 @@ def can_move(caller: Caller, link: Named) -> bool:
     return is_draft and not type.lives_in_diagrams and Permission.EDIT in role_permissions(caller, type)
 
 
-def apply_move(writer: Writer, page: ElementPage, move: TreeMove) -> str:
-    """Move the element, and return its new parent; empty for none."""
+def apply_move(writer: Writer, page: ElementPage, move: TreeMove, view: CompiledView | None) -> str:
+    """Move the element in the tree that a view shows, and return its new parent; empty for none."""
+    if move.kind == TOP and (view is None or not is_root(view, page.type)):
+        text = _("Elements of type %(type)s cannot be at the top of the tree. Move the element into another one.")
+        raise Invalid(text % {"type": page.labels.type(page.type)})
     parent, position = _undone(page) if move.kind == UNDO else _wanted(page, move)
     given = ElementInput(
         "",
@@ -108,6 +122,8 @@ def _wanted(page: ElementPage, move: TreeMove) -> tuple[str | None, PositionInpu
     if move.kind == INTO:
         # With a position, the history has the former one, to which the move can be undone.
         return move.target, PositionInput(LAST)
+    if move.kind == TOP:
+        return None, None
     target = find_version(page.labels.reader.audience, move.target)
     if target is None:
         raise Conflict(_("The element beside the new place was deleted in the meantime. Try again."))
@@ -124,6 +140,14 @@ def _undone(page: ElementPage) -> tuple[str | None, PositionInput | None]:
         raise Conflict(_("The last change of %(name)s was not a move, so it cannot be undone.") % {"name": page.name})
     number = last.get("position")
     return last["parent"], PositionInput(number) if number is not None and last["parent"] else None
+
+
+def following(writer: Writer, page: ElementPage) -> str:
+    """Return the sibling after an element; empty if there is none. The history of a move to the top has no position."""
+    parent = page.row.parent
+    order = read_order([parent], writer.configuration.living_in_diagrams)[parent] if parent else []
+    own = [number for number, each in enumerate(order, 1) if each.element == page.row.element]
+    return order[own[0]].element if own and own[0] < len(order) else ""
 
 
 def last_move(page: ElementPage) -> Mapping[str, Any] | None:

@@ -21,7 +21,17 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.linking import linked_texts
 from elements.admin.panels import ElementPage, add_address, addable_below, find_page, makeable_types
 from elements.admin.searching import find
-from elements.admin.trees.moving import UNDO, TreeMove, apply_move, last_move, readable, steps_of
+from elements.admin.trees.moving import (
+    BEFORE,
+    TOP,
+    UNDO,
+    TreeMove,
+    apply_move,
+    following,
+    last_move,
+    readable,
+    steps_of,
+)
 from elements.permissions import Permission, granted_to
 from elements.presentation.labels import Named
 from elements.presentation.page_requests import content_writer_of
@@ -50,6 +60,7 @@ STEPS = {
     "down": gettext_lazy("Move down"),
     "in": gettext_lazy("Move into the element above"),
     "out": gettext_lazy("Move out of its parent"),
+    "top": gettext_lazy("Move to the top of the tree"),
 }
 
 
@@ -97,6 +108,8 @@ def _about(request: HttpRequest, given: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if moved := _page(request, given.get("moved", "")):
         move = TreeMove(moved.row.element, moved.row.parent or "", UNDO)
+        if not moved.row.parent and GUID.fullmatch(given.get(BEFORE, "")):
+            move = TreeMove(moved.row.element, "", BEFORE, given[BEFORE])
         found |= {"moved": moved, "undo": str(move) if last_move(moved) else ""}
     if detailed := _page(request, given.get("details", "")):
         found |= _details(detailed)
@@ -128,11 +141,13 @@ def move_view(request: HttpRequest) -> HttpResponseBase:
     given = {name: str(value) for name, value in request.POST.items()}
     try:
         move = TreeMove.read(given.get("move", ""))
-        parent = apply_move(writer, find_page(request, move.element), move)
+        page = find_page(request, move.element)
+        below = following(writer, page) if move.kind == TOP else ""
+        parent = apply_move(writer, page, move, find_tree(writer.configuration.facet(page.type.facet)))
     except Problem as problem:
         return _show(request, given, problem)
     opened = [*_opened(given), *([parent] if parent else [])]
-    more = {ALL: "1"} if given.get(ALL) == "1" else {}
+    more = {**({ALL: "1"} if given.get(ALL) == "1" else {}), **({BEFORE: below} if below else {})}
     address = _address(given.get("facet", ""), list(dict.fromkeys(opened)), move.element, moved=move.element, **more)
     return redirect(address)
 
@@ -163,7 +178,7 @@ def _branches(
     def offers(link: Named) -> Sequence[AddableType]:
         return addable_below(labels, caller, link.type, link.element)
 
-    moves = steps_of(caller)
+    moves = steps_of(caller, view)
     return tree.grow(roots[:MANY], opened, toggle, offers, moves), len(roots) > MANY
 
 

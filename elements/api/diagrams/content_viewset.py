@@ -20,8 +20,9 @@ from elements.api.element_serializers import SuccessSerializer
 from elements.api.query import DETAILS, DRY_RUN
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
 from elements.reading.diagrams.content import ContentAssembler, content_wanted
-from elements.writing.diagrams.drawing import draw, erase_shape
+from elements.writing.diagrams.drawing import draw
 from elements.writing.diagrams.drawing_inputs import ItemReader
+from elements.writing.diagrams.erasing import erase_shape
 from elements.writing.diagrams.rewiring import replace_diagram
 from elements.writing.diagrams.wanted_diagrams import WantedLane, WantedShape
 from elements.writing.findings import Findings
@@ -173,7 +174,7 @@ class ContentViewSet(ElementWritingViewSet):
         if not GUID.fullmatch(shape):
             raise Unreadable(f"{printable(names['shapeId'], 80)!r} is not a GUID.")
         owner = self.element_in(view, names["elementId"])
-        erase_shape(writer, view, owner, shape, Findings(), lambda rows: self.check_match(request, rows))
+        erase_shape(writer, owner, shape, Findings(), lambda rows: self.check_match(request, rows))
         return success(f"The shape {shape} has been deleted.")
 
 

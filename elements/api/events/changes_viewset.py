@@ -34,14 +34,13 @@ from facets.configuration import Configuration, configuration_of
 from facets.event_filters import names_in
 from repository_site.core.database.repeating import repeated
 from repository_site.core.fairness.admission import away_from_gate, followers, gate, stream_ticket
-from repository_site.core.problems import Forbidden, Gone, placed
+from repository_site.core.problems import Gone, placed
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import NAME as VERSION
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import listed, printable
 from storage.api.authentication import TOKEN_NAME, authenticate, digest_in_header
-from storage.api.viewset import NO_ROLE
 from storage.events.cursors import Cursor
 from storage.events.numbering import number_events
 from storage.events.reading import CursorGone, EventFilter, EventPage, NumberedEvent, cloud_event, read_page
@@ -77,6 +76,7 @@ class ChangesViewSet(ConfiguredViewSet):
         tag="changes",
         summary="Follow the changes of a storage",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         parameters=PARAMETERS,
         responses={200: ChangeFeedSerializer, 410: GONE},
     )
@@ -129,8 +129,7 @@ class ChangesViewSet(ConfiguredViewSet):
                 address = self.kwargs["collectionId"], self.kwargs["storageId"]
                 self.context = find_context(*address, digest_in_header(request))
                 self.caller = authenticate(request, self.context)
-                if not self.caller.roles:
-                    raise Forbidden(NO_ROLE)
+                self.require_access()
 
     @property
     def _has_news(self) -> bool:
@@ -161,7 +160,7 @@ class ChangesViewSet(ConfiguredViewSet):
         return found
 
     def _rights(self) -> EventFilter:
-        found = visible_events(clearance_of(self.caller.roles), configuration_of(self.storage))
+        found = visible_events(self.caller, configuration_of(self.storage))
         return EventFilter(visible=found.sql, visible_values=found.parameters)
 
 

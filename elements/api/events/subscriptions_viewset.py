@@ -8,6 +8,8 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from elements.api.events.subscription_serializers import NewSubscriptionSerializer, SubscribersSerializer
+from elements.api.query import Paging
+from elements.api.query_parameters import PAGES
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.people.subscriptions import read_subscribers, subscribe, unsubscribe
 from repository_site.core.problems import NotFound, Unreadable
@@ -27,11 +29,18 @@ class SubscriptionsViewSet(ElementReadingViewSet):
         summary="List the subscribers of an element",
         versions=ApiVersions.up_to("1.0"),
         uses_language=True,
+        parameters=PAGES,
         responses=SubscribersSerializer,
     )
     def list(self, request: Request, **names: str) -> HttpResponse:
-        """Return the people who have subscribed to the element, oldest first. Viewers see only themselves."""
-        return self._answer_list(request, self._element(request, names))
+        """Return the people who have subscribed to the element, oldest first. Viewers see only themselves.
+
+        Without `$page` and `$pageSize`, the response has all of them.
+        """
+        query = self.query(request)
+        paging = query.paging()
+        query.finish()
+        return self._answer_list(request, UUID(self.element(names["elementId"]).element), paging)
 
     @Operation(
         "subscribe",
@@ -79,9 +88,12 @@ class SubscriptionsViewSet(ElementReadingViewSet):
         self.query(request).finish()
         return UUID(self.element(names["elementId"]).element)
 
-    def _answer_list(self, request: Request, element: UUID) -> HttpResponse:
+    def _answer_list(self, request: Request, element: UUID, paging: Paging | None = None) -> HttpResponse:
         self.varies_by_language = True
-        found = read_subscribers(self.storage, self.caller, element, request.headers.get("Accept-Language", ""))
+        start = (paging.page - 1) * paging.size if paging else 0
+        page = slice(start, start + paging.size) if paging else slice(None)
+        language = request.headers.get("Accept-Language", "")
+        found, total = read_subscribers(self.storage, self.caller, element, language, page)
         values = [
             {
                 "name": each.name,
@@ -91,7 +103,10 @@ class SubscriptionsViewSet(ElementReadingViewSet):
             }
             for each in found
         ]
-        return answer(counted("values", values))
+        response = answer(counted("values", values))
+        if paging:
+            self.add_page_headers(response, paging.page, paging.size, total)
+        return response
 
 
 def _is_subtree(request: Request) -> bool:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import timezone
+from django.utils import timezone, translation
 from rest_framework.request import Request
 
 from elements.api.files import file_serializers as bodies
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.reading.files import readable_files
-from elements.values.files import FILES_PATH
 from elements.writing.writers import require_changing
 from facets.configuration import configuration_of
 from repository_site.core.database.pool import release_connection
 from repository_site.core.fairness.admission import away_from_gate, gate, stream_ticket
 from repository_site.core.middleware import reading
-from repository_site.core.problems import Forbidden, NotFound, Unreadable
+from repository_site.core.problems import NotFound, Unreadable
 from repository_site.core.rest.datetimes import wire_datetime
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
@@ -27,7 +27,7 @@ from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import asks_for_any, is_known, not_modified
-from storage.api.viewset import NO_ROLE
+from storage.files import FILES_PATH
 from storage.files.cleaning import discard_content
 from storage.files.contents import put_content
 from storage.files.media_types import KNOWN, UNKNOWN
@@ -38,6 +38,8 @@ from storage.tenancy.contexts import find_context
 
 TAG = "files"
 FIRST = ApiVersions.up_to("1.0")
+# Language of the page that uploads a file.
+LANGUAGE = "HTTP_X_PAGE_LANGUAGE"
 TOO_MANY = "The server is receiving too many request bodies for this storage. Try again in {wait}."
 
 
@@ -93,7 +95,10 @@ class FileViewSet(ElementReadingViewSet):
 
     def _answer(self, request: Request, **names: str) -> HttpResponseBase:
         if self.operation.writes:
-            return self._receive(request, names)
+            given = request.META.get(LANGUAGE, "")
+            # The upload field of the back office shows messages as they are (D449).
+            with translation.override(given if given in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE):
+                return self._receive(request, names)
         response = super()._answer(request, **names)
         if self.found is None:
             return response
@@ -141,8 +146,7 @@ class FileViewSet(ElementReadingViewSet):
         """Find storage and caller again: meanwhile the storage may have been removed, or the token revoked."""
         self.context = find_context(self.kwargs["collectionId"], self.kwargs["storageId"], digest_in_header(request))
         self.caller = authenticate(request, self.context)
-        if not self.caller.roles:
-            raise Forbidden(NO_ROLE)
+        self.require_access()
         require_changing(self.caller)
 
     def body_of(self, request: Request) -> bytes:

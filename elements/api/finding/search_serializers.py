@@ -12,12 +12,20 @@ from repository_site.core.rest.serializers import BodySerializer
 TEXT, CULTURE, FACET, TYPE, STATE = "q", "culture", "facet", "type", "state"
 
 
+class FoundFileSerializer(BodySerializer):
+    """A file whose text has the searched words."""
+
+    id = serializers.UUIDField(help_text="Read the content with `getFile`.")
+    name = serializers.CharField()
+
+
 class ExcerptSerializer(BodySerializer):
     attribute = serializers.CharField(help_text="Name of the attribute.")
     culture = serializers.IntegerField()
     text = serializers.CharField(
         help_text="Part of the text as HTML: found words are between `<mark>` and `</mark>`, the rest is escaped."
     )
+    file = FoundFileSerializer(required=False, help_text="The file in the attribute that has the text.")
 
 
 class SearchHitSerializer(FoundElementSerializer):

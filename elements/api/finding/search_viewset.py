@@ -46,6 +46,7 @@ class SearchViewSet(ElementReadingViewSet):
         tag="search",
         summary="Search for elements",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         parameters=SEARCH,
         is_conditional=True,
         responses=SearchResultSerializer,
@@ -53,9 +54,10 @@ class SearchViewSet(ElementReadingViewSet):
     def list(self, request: Request, **names: str) -> Prepared:
         """Return elements whose texts contain all words, best matches first, with counts by facet, type and state.
 
-        The search reads names and all other texts in all cultures, the texts of lanes and flows in the diagram, and the
-        names of elements that an element refers to or shows in its diagram. It ignores accents and letter case, and
-        finds inflected forms of German and English words. Viewers and anonymous readers find published versions only.
+        The search reads names and all other texts in all cultures, the texts of lanes and flows in the diagram, the
+        names of elements that an element refers to or shows in its diagram, and the texts of its files. It ignores
+        accents and letter case, and finds inflected forms of German and English words. Viewers and anonymous readers
+        find published versions only. The text of a new file is found a few seconds after its upload.
         """
         search, query = Search(self.configuration, self.reader.audience), self.query(request)
         self._text(query)
@@ -80,6 +82,7 @@ class SearchViewSet(ElementReadingViewSet):
         tag="search",
         summary="Suggest elements while a user types",
         versions=ApiVersions.up_to("1.0"),
+        by_facet=True,
         parameters=SUGGESTIONS,
         is_conditional=True,
         responses=SearchSuggestionsSerializer,
@@ -151,4 +154,6 @@ class SearchViewSet(ElementReadingViewSet):
                 "culture": int(excerpt.culture),
                 "text": excerpt.text,
             }
+            if excerpt.file:
+                found["excerpt"]["file"] = {"id": excerpt.file, "name": excerpt.file_name}
         return found

@@ -118,7 +118,9 @@ class PermissionSetViewSet(ElementWritingViewSet):
         groups, nobody is limited. For others the facet does not exist."""
         writer = self._holding_writer(request)
         _mode, entries = _read(request.data, with_mode=False)
-        limit_facet(writer, self.storage, names["facetId"], entries)
+        # A token can be limited to other facets.
+        facet = self.configuration.facet(names["facetId"]).facet
+        limit_facet(writer, self.storage, facet.name, entries)
         self.settled_writer(request)
         name = self.configuration.facet(names["facetId"]).facet.name
         return self._answer_grantees(self.configuration.sets.by_facet.get(name))

@@ -39,6 +39,6 @@ class Command(RepositoryCommand):
                 continue
             ratio = size.index / size.attributes if size.attributes else 0
             self.stdout.write(
-                f"{storage}: {sum(portions):,} versions and words; the index has about {size.index:,} bytes,"
+                f"{storage}: {sum(portions):,} versions, files and words; the index has about {size.index:,} bytes,"
                 f" {ratio:.1f} times the size of the attributes"
             )

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from elements import derived
-from elements.values.files import FILES_PATH
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
 from facets.rendering import segment
+from storage.files import FILES_PATH
 
 T = TypeVar("T")
 DETAIL, REPORTING = "detail", "reporting"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -16,6 +16,7 @@ from elements.reading.bounds import at_most, most_written_rows
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Inquiry, Question, id_array, look_up
 
+T = TypeVar("T")
 Texts = Mapping[str, str]
 
 
@@ -64,15 +65,23 @@ class StoredDiagram:
 
 
 def read_diagram(version: str) -> StoredDiagram:
-    """Return the diagram of a version, in two trips to the database."""
+    return read_diagrams([version])[version]
+
+
+def read_diagrams(versions: Sequence[str]) -> dict[str, StoredDiagram]:
+    """Return the diagram of each version, in two trips to the database."""
     inquiry = Inquiry()
-    shapes, lanes = inquiry.add(drawn_shapes_of(version)), inquiry.add(lanes_of(version))
+    shapes, lanes = inquiry.add(_shapes_of(versions)), inquiry.add(_lanes_of(versions))
     inquiry.ask()
-    found = shapes()
-    order = {each.shape: place for place, each in enumerate(found)}
-    flows = sorted(read_flows(list(order)), key=lambda each: (order[each.shape], each.position))
-    drawn, framed = linked(found, lanes())
-    return StoredDiagram(drawn, flows, framed)
+    found, laned = shapes(), lanes()
+    flows: dict[str, list[DrawnFlow]] = {}
+    for flow in read_flows([each.shape for drawn in found.values() for each in drawn]):
+        flows.setdefault(flow.shape, []).append(flow)
+    diagrams = {}
+    for version in versions:
+        drawn, framed = linked(found.get(version, []), laned.get(version, []))
+        diagrams[version] = StoredDiagram(drawn, [flow for each in drawn for flow in flows.get(each.shape, ())], framed)
+    return diagrams
 
 
 def linked(shapes: Sequence[DrawnShape], lanes: Sequence[DrawnLane]) -> tuple[list[DrawnShape], list[DrawnLane]]:
@@ -92,33 +101,46 @@ def linked(shapes: Sequence[DrawnShape], lanes: Sequence[DrawnLane]) -> tuple[li
 
 
 def drawn_shapes_of(version: str) -> Question[list[DrawnShape]]:
-    most = most_written_rows()
-    sql = f"""SELECT s.id::text, s.element_id::text, s.position, s.bounds::text, s.lane_id::text, s.container_id::text,
-            s.host_id::text, s.bpmn_id
-        FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.position LIMIT {most + 1:d}"""  # noqa: S608  constants
-
-    def understand(rows: list[Row]) -> list[DrawnShape]:
-        return [
-            DrawnShape(shape, element, position, _bounds(bounds), *others)
-            for shape, element, position, bounds, *others in at_most(rows, most)
-        ]
-
-    return Question(sql, [id_array([version])], understand)
+    return _of_one(_shapes_of([version]), version)
 
 
 def lanes_of(version: str) -> Question[list[DrawnLane]]:
+    return _of_one(_lanes_of([version]), version)
+
+
+def _of_one(question: Question[dict[str, list[T]]], version: str) -> Question[list[T]]:
+    return Question(question.sql, question.parameters, lambda rows: question.understand(rows).get(version, []))
+
+
+def _shapes_of(versions: Sequence[str]) -> Question[dict[str, list[DrawnShape]]]:
     most = most_written_rows()
-    sql = f"""SELECT l.id::text, l.position, l.name::text, l.element_id::text, l.parent_id::text, l.is_pool,
-            l.bounds::text, l.bpmn_id
+    sql = f"""SELECT s.version_id::text, s.id::text, s.element_id::text, s.position, s.bounds::text, s.lane_id::text,
+            s.container_id::text, s.host_id::text, s.bpmn_id
+        FROM elements_shape s WHERE s.version_id = ANY(%s::uuid[]) ORDER BY s.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+
+    def understand(rows: list[Row]) -> dict[str, list[DrawnShape]]:
+        found: dict[str, list[DrawnShape]] = {}
+        for version, shape, element, position, bounds, *others in at_most(rows, most):
+            found.setdefault(version, []).append(DrawnShape(shape, element, position, _bounds(bounds), *others))
+        return found
+
+    return Question(sql if versions else "", [id_array(versions)], understand)
+
+
+def _lanes_of(versions: Sequence[str]) -> Question[dict[str, list[DrawnLane]]]:
+    most = most_written_rows()
+    sql = f"""SELECT l.version_id::text, l.id::text, l.position, l.name::text, l.element_id::text, l.parent_id::text,
+            l.is_pool, l.bounds::text, l.bpmn_id
         FROM elements_lane l WHERE l.version_id = ANY(%s::uuid[]) ORDER BY l.position LIMIT {most + 1:d}"""  # noqa: S608  constants
 
-    def understand(rows: list[Row]) -> list[DrawnLane]:
-        return [
-            DrawnLane(lane, position, orjson.loads(name), element, parent, is_pool, _bounds(bounds), bpmn_id)
-            for lane, position, name, element, parent, is_pool, bounds, bpmn_id in at_most(rows, most)
-        ]
+    def understand(rows: list[Row]) -> dict[str, list[DrawnLane]]:
+        found: dict[str, list[DrawnLane]] = {}
+        for version, lane, position, name, element, parent, is_pool, bounds, bpmn_id in at_most(rows, most):
+            drawn = DrawnLane(lane, position, orjson.loads(name), element, parent, is_pool, _bounds(bounds), bpmn_id)
+            found.setdefault(version, []).append(drawn)
+        return found
 
-    return Question(sql, [id_array([version])], understand)
+    return Question(sql if versions else "", [id_array(versions)], understand)
 
 
 def read_flows(shapes: Sequence[str]) -> list[DrawnFlow]:

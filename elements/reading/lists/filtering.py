@@ -37,5 +37,6 @@ def compile_filter(reader: Reader, text: str, vocabulary: Vocabulary) -> Conditi
         reader.storage_address,
         sees_drafts=reader.audience.sees_drafts,
         closed=reader.audience.closed,
+        hidden=reader.audience.hidden,
     )
     return compiler.compile(read_filter(text, vocabulary, reader.cultures))

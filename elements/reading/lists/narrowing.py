@@ -21,9 +21,10 @@ COUNTED = f"SELECT p.size, p.in_name FROM elements_searchposting p WHERE p.word 
 FITTING = f"""UNION ALL (SELECT {{place}}, x.word FROM elements_searchword x WHERE {{condition}}
     LIMIT {MOST_WORDS})"""  # noqa: S608  constants
 BEGINNING = "starts_with(x.word, %s::text)"
-# If the part is a frequent word by itself, there is no need to compare it with all others. A clue of names counts only
-# names: the part may be frequent in other texts and rare in names (D428).
-COMPARED = f"""x.word LIKE %s::text AND (SELECT count(*) < {MOST_ROWS}
+# Words of files (D447) are not texts of elements. If the part is a frequent word by itself, there is no need to compare
+# it with all others. A clue of names counts only names: the part may be frequent in other texts and rare in names
+# (D428).
+COMPARED = f"""x.word LIKE %s::text AND left(x.word, 1) <> '@' AND (SELECT count(*) < {MOST_ROWS}
         AND coalesce(sum(c.size) {{only}}, 0) <= {MOST_CANDIDATES}
     FROM ({COUNTED.format(word="%s::text")}) c)"""  # noqa: S608  constants
 NAMED = "FILTER (WHERE c.in_name)"

@@ -6,7 +6,7 @@ Every key puts missing values last, in both directions, and the id of the elemen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from elements.filters.derived_values import DERIVED_ATTRIBUTES, NUMBERS, TRUTHS
 from elements.filters.probes import moment_of
 from elements.filters.syntax import BLANKS
 from facets.blueprint.data_types import DataType
+from facets.blueprint.definitions import SelectableValue
 from facets.configuration import Configuration
 from repository_site.core.problems import Unreadable
 from repository_site.core.wording import listed, printable, similar_hint
@@ -28,6 +29,8 @@ COMPARED = 500
 KEY = re.compile(
     r"\s*(?P<name>[^\W\d][\w.-]*)(?:\s*\[\s*(?P<culture>[0-9]{1,9})\s*\])?(?:\s+(?P<direction>asc|desc))?\s*"
 )
+# Keys of selectable values with their labels.
+Labels = tuple[tuple[str, str], ...]
 FIELDS = (ElementField.ID, ElementField.TYPE, ElementField.STATE, ElementField.STEREOTYPE)
 UNSORTED = frozenset({derived.PAGE_ADDRESS, derived.AUTHOR_NOTE})
 # An order of markup, lists and files would mean nothing to people.
@@ -67,20 +70,37 @@ def read_order(configuration: Configuration, vocabulary: Vocabulary, text: str) 
     return _OrderReader(configuration, vocabulary).read(text)
 
 
-def attribute_key(configuration: Configuration, name: str, cultures: Sequence[int]) -> SortExpression:
+def attribute_key(
+    configuration: Configuration, name: str, cultures: Sequence[int], label: Callable[[SelectableValue], str]
+) -> SortExpression:
     """Return the key of an attribute in the first of these cultures that has a value, for elements of all types.
 
-    If types define the attribute with different kinds of values, those of the first kind count.
+    If types define the attribute with different kinds of values, those of the first kind count. Selected values are
+    sorted by their labels in the first culture (D458); types may offer different ones.
     """
-    types: dict[ValueKind, list[str]] = {}
+    types: dict[ValueKind, dict[Labels, list[str]]] = {}
     for type in configuration.types.values():
         for each in type.properties:
-            if each.key == name and each.attribute and each.attribute.data_type not in UNSORTED_TYPES:
-                types.setdefault(KINDS[each.attribute.data_type], []).append(str(configuration.type_ids[type.key]))
+            attribute = each.attribute if each.key == name else None
+            if attribute and attribute.data_type not in UNSORTED_TYPES:
+                labels = tuple((one.key or "", label(one)) for one in attribute.selectable_values)
+                same = types.setdefault(KINDS[attribute.data_type], {}).setdefault(labels, [])
+                same.append(str(configuration.type_ids[type.key]))
     kind, found = next(iter(types.items()))
-    keys = [_stored(kind, name, culture) for culture in (INVARIANT_CULTURE, *cultures)]
-    texts, parameters = [each.sql for each in keys], [one for each in keys for one in each.parameters]
-    return SortExpression(f"coalesce({', '.join(texts)})", tuple(parameters)).on(found)
+    return _first_of(
+        _first_of(
+            _labelled(name, culture, labels, cultures[0]) if labels else _stored(kind, name, culture)
+            for culture in (INVARIANT_CULTURE, *cultures)
+        ).on(some)
+        for labels, some in found.items()
+    )
+
+
+def _first_of(keys: Iterable[SortExpression]) -> SortExpression:
+    """Return the first of some keys that has a value."""
+    every = list(keys)
+    sql, parameters = ", ".join(each.sql for each in every), [one for each in every for one in each.parameters]
+    return SortExpression(f"coalesce({sql})", tuple(parameters))
 
 
 def collation_pairs(language: str) -> list[tuple[str, str]]:
@@ -252,10 +272,21 @@ _OF_JSON: dict[ValueKind, Callable[[], str]] = {
 }
 
 
+# OFFSET 0 prevents PostgreSQL from unpacking the attributes several times.
+_SOURCE = "FROM (SELECT v.attributes -> %s::text -> %s::text AS value OFFSET 0) x"
+
+
 def _stored(kind: ValueKind, name: str, culture: int) -> SortExpression:
-    """OFFSET 0 prevents PostgreSQL from unpacking the attributes several times."""
-    source = "FROM (SELECT v.attributes -> %s::text -> %s::text AS value OFFSET 0) x"
     if kind is ValueKind.TEXT:
-        text = f"(SELECT CASE jsonb_typeof(x.value) WHEN 'string' THEN x.value #>> '{{}}' END {source})"
+        text = f"(SELECT CASE jsonb_typeof(x.value) WHEN 'string' THEN x.value #>> '{{}}' END {_SOURCE})"
         return _text(text, (name, str(culture)), "" if culture == INVARIANT_CULTURE else language_of(culture))
-    return SortExpression(f"(SELECT {_OF_JSON[kind]()} {source})", (name, str(culture)))
+    return SortExpression(f"(SELECT {_OF_JSON[kind]()} {_SOURCE})", (name, str(culture)))
+
+
+def _labelled(name: str, culture: int, labels: Labels, reader: int) -> SortExpression:
+    """Return the key of a selected value: its label in the culture of the reader; the value itself without one."""
+    value = "x.value #>> '{}'"
+    label = f"coalesce((%s::text[])[array_position(%s::text[], {value})], {value})"
+    text = f"(SELECT CASE jsonb_typeof(x.value) WHEN 'string' THEN {label} END {_SOURCE})"
+    keys, texts = ([each[place] for each in labels] for place in (0, 1))
+    return _text(text, (texts, keys, name, str(culture)), language_of(reader))

@@ -6,7 +6,7 @@ be updated one after the other; the database checks the keys between the rows wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -37,12 +37,17 @@ class DiagramEdit:
         return not any(getattr(side, name) for side in (self.old, self.new) for name in KEYS)
 
     def write(self, version: str) -> None:
-        diagram_statements.delete_flows(self.old.flows)
-        diagram_statements.delete_shapes(self.old.shapes)
-        diagram_statements.delete_lanes(self.old.lanes)
-        diagram_statements.insert_lanes(version, self.new.lanes)
-        diagram_statements.insert_shapes(version, self.new.shapes)
-        diagram_statements.insert_flows(self.new.flows)
+        write_edits({version: self})
+
+
+def write_edits(edits: Mapping[str, DiagramEdit]) -> None:
+    """Write the edits of several diagrams, by version."""
+    diagram_statements.delete_flows([row for each in edits.values() for row in each.old.flows])
+    diagram_statements.delete_shapes([row for each in edits.values() for row in each.old.shapes])
+    diagram_statements.delete_lanes([row for each in edits.values() for row in each.old.lanes])
+    diagram_statements.insert_lanes({version: each.new.lanes for version, each in edits.items()})
+    diagram_statements.insert_shapes({version: each.new.shapes for version, each in edits.items()})
+    diagram_statements.insert_flows([row for each in edits.values() for row in each.new.flows])
 
 
 def difference(before: StoredDiagram, after: StoredDiagram) -> DiagramEdit:

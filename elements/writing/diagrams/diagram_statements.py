@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -18,22 +18,23 @@ from repository_site.core.rest.rendering import to_json
 NO_JSON = "null"
 
 
-def insert_shapes(version: str, shapes: Sequence[DrawnShape]) -> None:
-    if shapes:
+def insert_shapes(shapes: Mapping[str, Sequence[DrawnShape]]) -> None:
+    """Insert shapes, by the version whose diagram shows them."""
+    rows = [
+        (
+            each.shape, version, each.element, each.position, _json(each.bounds), each.lane or "", each.container or "",
+            each.host or "", each.bpmn_id,
+        )
+        for version, drawn in shapes.items() for each in drawn
+    ]  # fmt: skip
+    if rows:
         sql = """INSERT INTO elements_shape
                 (id, version_id, element_id, position, bounds, lane_id, container_id, host_id, bpmn_id)
-            SELECT n.id, %s::uuid, n.element, n.position, nullif(n.bounds, 'null'::jsonb), nullif(n.lane, '')::uuid,
+            SELECT n.id, n.version, n.element, n.position, nullif(n.bounds, 'null'::jsonb), nullif(n.lane, '')::uuid,
                 nullif(n.container, '')::uuid, nullif(n.host, '')::uuid, n.bpmn_id
-            FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::jsonb[], %s::text[], %s::text[], %s::text[], %s::text[])
-                AS n (id, element, position, bounds, lane, container, host, bpmn_id)"""
-        rows = [
-            (
-                each.shape, each.element, each.position, _json(each.bounds), each.lane or "", each.container or "",
-                each.host or "", each.bpmn_id,
-            )
-            for each in shapes
-        ]  # fmt: skip
-        execute(sql, [version, *as_arrays(rows)])
+            FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
+                %s::text[]) AS n (id, version, element, position, bounds, lane, container, host, bpmn_id)"""
+        execute(sql, as_arrays(rows))
 
 
 def insert_flows(flows: Sequence[DrawnFlow]) -> None:
@@ -52,37 +53,32 @@ def insert_flows(flows: Sequence[DrawnFlow]) -> None:
         execute(sql, as_arrays(rows))
 
 
-def insert_lanes(version: str, lanes: Sequence[DrawnLane]) -> None:
-    if lanes:
+def insert_lanes(lanes: Mapping[str, Sequence[DrawnLane]]) -> None:
+    """Insert lanes, by the version whose diagram has them."""
+    rows = [
+        (
+            each.lane, version, each.position, _json(each.name), each.element or "", each.parent or "", each.is_pool,
+            _json(each.bounds), each.bpmn_id,
+        )
+        for version, drawn in lanes.items() for each in drawn
+    ]  # fmt: skip
+    if rows:
         sql = """INSERT INTO elements_lane
                 (id, version_id, position, name, element_id, parent_id, is_pool, bounds, bpmn_id)
-            SELECT n.id, %s::uuid, n.position, n.name, nullif(n.element, '')::uuid, nullif(n.parent, '')::uuid,
+            SELECT n.id, n.version, n.position, n.name, nullif(n.element, '')::uuid, nullif(n.parent, '')::uuid,
                 n.is_pool, nullif(n.bounds, 'null'::jsonb), n.bpmn_id
-            FROM unnest(%s::uuid[], %s::int[], %s::jsonb[], %s::text[], %s::text[], %s::bool[], %s::jsonb[], %s::text[])
-                AS n (id, position, name, element, parent, is_pool, bounds, bpmn_id)"""
-        rows = [
-            (
-                each.lane, each.position, _json(each.name), each.element or "", each.parent or "", each.is_pool,
-                _json(each.bounds), each.bpmn_id,
-            )
-            for each in lanes
-        ]  # fmt: skip
-        execute(sql, [version, *as_arrays(rows)])
+            FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::jsonb[], %s::text[], %s::text[], %s::bool[], %s::jsonb[],
+                %s::text[]) AS n (id, version, position, name, element, parent, is_pool, bounds, bpmn_id)"""
+        execute(sql, as_arrays(rows))
 
 
-def find_drawn(versions: Sequence[str]) -> set[str]:
-    """Return those of the versions that have a diagram."""
-    tables = ("elements_shape", "elements_lane", "elements_bpmnsource")
-    sql = " UNION ".join(f"SELECT version_id::text FROM {each} WHERE version_id = ANY(%s::uuid[])" for each in tables)  # noqa: S608  constants
-    return {row[0] for row in fetch(sql, [list(versions)] * len(tables))} if versions else set()
-
-
-def copy_source(version: str, copy: str) -> None:
-    """Copy the BPMN document of a version inside the database; it can be large."""
+def copy_sources(copies: Mapping[str, str]) -> None:
+    """Copy the BPMN documents of versions inside the database; they can be large. `copies` are by source."""
     sql = """INSERT INTO elements_bpmnsource (id, version_id, document, processes, calls)
-        SELECT %s::uuid, %s::uuid, b.document, b.processes, b.calls
-          FROM elements_bpmnsource b WHERE b.version_id = %s::uuid"""
-    execute(sql, [str(uuid4()), copy, version])
+        SELECT n.id, n.copy, b.document, b.processes, b.calls
+          FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, source, copy)
+          JOIN elements_bpmnsource b ON b.version_id = n.source"""
+    execute(sql, as_arrays([(str(uuid4()), source, copy) for source, copy in copies.items()]))
 
 
 def store_source(version: str, source: WantedSource) -> None:
@@ -112,14 +108,14 @@ def delete_lanes(lanes: Sequence[DrawnLane]) -> None:
         execute("DELETE FROM elements_lane WHERE id = ANY(%s::uuid[])", [id_array(each.lane for each in lanes)])
 
 
-def delete_diagram(version: str) -> None:
-    sql = "SELECT id::text FROM elements_shape WHERE version_id = %s::uuid"
-    found = id_array(row[0] for row in fetch(sql, [version]))
+def delete_diagrams(versions: Sequence[str]) -> None:
+    sql = "SELECT id::text FROM elements_shape WHERE version_id = ANY(%s::uuid[])"
+    found, owners = id_array(row[0] for row in fetch(sql, [list(versions)])), id_array(versions)
     flows = "DELETE FROM elements_shapeflow WHERE shape_id = ANY(%s::uuid[]) OR predecessor_id = ANY(%s::uuid[])"
     execute(flows, [found, found])
     execute("DELETE FROM elements_shape WHERE id = ANY(%s::uuid[])", [found])
-    execute("DELETE FROM elements_lane WHERE version_id = %s::uuid", [version])
-    execute("DELETE FROM elements_bpmnsource WHERE version_id = %s::uuid", [version])
+    execute("DELETE FROM elements_lane WHERE version_id = ANY(%s::uuid[])", [owners])
+    execute("DELETE FROM elements_bpmnsource WHERE version_id = ANY(%s::uuid[])", [owners])
 
 
 def settle_diagrams(versions: Sequence[str], in_diagrams: Sequence[str]) -> None:

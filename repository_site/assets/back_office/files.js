@@ -137,12 +137,20 @@
       this.status.textContent = said.join(" ");
     }
 
+    /* Messages about the upload itself are in the language of the page; those of every request are English. */
+    problem(status, message) {
+      if (status === 401 || status === 403) return this.words.denied;
+      if (status === 429) return this.words.busy;
+      return message || this.words.failed;
+    }
+
     /* Upload a file and add it; return what to tell about it. */
     async send(file) {
       if (file.size > Number(this.words.most)) return this.words.large;
       const headers = {
         Accept: "application/json",
         "Content-Type": file.type || "application/octet-stream",
+        "X-Page-Language": document.documentElement.lang,
         "X-CSRFToken": this.root.closest("form").querySelector("input[name=csrfmiddlewaretoken]").value,
       };
       const address = `${this.words.address}?name=${encodeURIComponent(file.name)}`;
@@ -150,7 +158,7 @@
       try {
         const response = await fetch(address, { method: "POST", body: file, headers });
         found = await response.json();
-        if (!response.ok) return found.message || this.words.failed;
+        if (!response.ok) return this.problem(response.status, found.message);
       } catch {
         return this.words.failed;
       }

@@ -6,7 +6,7 @@
 "use strict";
 
 {
-  const STEPS = { ArrowUp: "up", ArrowDown: "down", ArrowRight: "in", ArrowLeft: "out" };
+  const STEPS = { ArrowUp: "up", ArrowDown: "down", ArrowRight: "in", ArrowLeft: "out", Home: "top" };
   const ZONES = ["before", "into", "after"];
   let isBusy = false;
   let dragged = null;
@@ -14,6 +14,8 @@
   const tree = () => document.getElementById("tree");
   const rowOf = (branch) => branch.querySelector(":scope > .el-branch-row");
   const nameOf = (branch) => rowOf(branch).querySelector(".el-named");
+  const topOf = (branch) => rowOf(branch).querySelector("[data-step=top]");
+  const isTop = (place) => place instanceof Element && place.closest("#tree-top") && topOf(dragged);
   const branchAt = (place) => (place instanceof Element ? place.closest("#tree .el-branch") : null);
 
   const say = (text) => {
@@ -54,6 +56,7 @@
   const withoutMove = (address) => {
     const url = new URL(address);
     url.searchParams.delete("moved");
+    url.searchParams.delete("before");
     return url.href.replaceAll("%2C", ",");
   };
 
@@ -91,7 +94,7 @@
       const button = rowOf(branch).querySelector(`[data-step=${STEPS[event.key]}]`);
       if (button) send(button.value);
       else say(tree().dataset.nowhere);
-    } else if (event.target.matches(".el-named, .el-branch-toggle")) {
+    } else if (event.key !== "Home" && event.target.matches(".el-named, .el-branch-toggle")) {
       event.preventDefault();
       walk(branch, event.key);
     }
@@ -120,11 +123,18 @@
     dragged = branch;
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", nameOf(branch).textContent.trim());
+    // A change of the page in this event would end the drag.
+    if (topOf(branch)) setTimeout(() => dragged && (tree().dataset.dragging = ""));
   });
 
   document.addEventListener("dragover", (event) => {
     const branch = branchAt(event.target);
     unmark();
+    if (dragged && isTop(event.target)) {
+      event.preventDefault();
+      document.getElementById("tree-top").dataset.drop = "top";
+      return;
+    }
     if (!dragged || !branch || dragged.contains(branch)) return;
     event.preventDefault();
     rowOf(branch).dataset.drop = zoneAt(event, branch);
@@ -133,6 +143,11 @@
   document.addEventListener("drop", (event) => {
     const branch = branchAt(event.target);
     unmark();
+    if (dragged && isTop(event.target)) {
+      event.preventDefault();
+      send(topOf(dragged).value);
+      return;
+    }
     if (!dragged || !branch || dragged.contains(branch)) return;
     event.preventDefault();
     send([dragged.dataset.element, dragged.dataset.parent, zoneAt(event, branch), branch.dataset.element].join("/"));
@@ -140,6 +155,7 @@
 
   document.addEventListener("dragend", () => {
     dragged = null;
+    delete tree().dataset.dragging;
     unmark();
   });
 

@@ -249,6 +249,12 @@ MAX_FILTER_COST = Variable(
 MAX_PAGE_SIZE = Variable(
     "REPOSITORY_MAX_PAGE_SIZE", values.positive, "1000", "Largest `$pageSize` that a client can request."
 )
+TOKEN_DAYS = Variable(
+    "REPOSITORY_TOKEN_DAYS",
+    values.days,
+    "90",
+    "Days for which a new API token is valid if its issuer names no end; 1 to 3650.",
+)
 TOKEN_RATE = Variable(
     "REPOSITORY_TOKEN_RATE",
     values.rate,
@@ -353,6 +359,15 @@ WEBHOOK_NETWORKS = Variable(
     "",
     "Addresses or networks, separated by commas, that webhooks can reach although they are private, such as "
     "`10.1.0.0/16`. Without them, webhooks reach public addresses only.",
+)
+SIGN_ON_PROVIDERS = Variable(
+    "REPOSITORY_SIGN_ON_PROVIDERS",
+    values.sign_on_providers,
+    "",
+    "Identity providers for single sign-on, as a JSON list of objects with `id`, `name`, `issuer`, `clientId` and "
+    "`clientSecret`, and optionally `collection`, `scopes`, `mailDomains`, `refusesPasswords`, `verifiesAddresses`, "
+    "`acceptsTokens` and `audience`. The server stores them when it starts; the back office shows them.",
+    is_secret=True,
 )
 TRACES = Variable(
     "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -38,6 +40,12 @@ def boolean(text: str) -> bool | None:
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError("expected a whole number, 1 or more")
+    return int(text)
+
+
+def days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 3650:
+        raise ValueError("expected a number of days, 1 to 3650")
     return int(text)
 
 
@@ -103,6 +111,47 @@ def metrics_secret(text: str) -> str:
     if text and (len(text) < 20 or not text.isascii() or not text.isprintable()):
         raise ValueError("expected at least 20 random ASCII characters")
     return text
+
+
+# Names of the parts of an identity provider, and their types.
+_PROVIDER_PARTS: dict[str, type] = {
+    "id": str,
+    "name": str,
+    "issuer": str,
+    "clientId": str,
+    "clientSecret": str,
+    "collection": str,
+    "scopes": str,
+    "mailDomains": list,
+    "refusesPasswords": bool,
+    "verifiesAddresses": bool,
+    "acceptsTokens": bool,
+    "audience": str,
+}
+_NEEDED_PARTS = ("id", "name", "issuer", "clientId")
+
+
+def sign_on_providers(text: str) -> tuple[dict[str, Any], ...]:
+    """Return identity providers. Problems name no value: it could be the secret."""
+    if text == "":
+        return ()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError("expected a JSON list of objects") from None
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise ValueError("expected a JSON list of objects")
+    for place, each in enumerate(found, start=1):
+        for name, value in each.items():
+            if name not in _PROVIDER_PARTS:
+                raise ValueError(f"provider {place}: unknown part {name!r}")
+            if not isinstance(value, _PROVIDER_PARTS[name]):
+                raise ValueError(f"provider {place}: {name} has a wrong type")
+            if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+                raise ValueError(f"provider {place}: {name} has a wrong type")
+        if missing := [name for name in _NEEDED_PARTS if not each.get(name)]:
+            raise ValueError(f"provider {place}: {missing[0]} is missing")
+    return tuple(found)
 
 
 def region(text: str) -> str:

@@ -7,6 +7,7 @@ read slowly could fill the memory of a worker with few requests.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Hashable
 
@@ -14,6 +15,9 @@ from repository_site.core.fairness.gate import PATIENCE, UNKNOWN, Who
 
 # Smaller responses are not counted: those of all connections of a worker fit into its memory.
 LARGE = 256 * 1024
+# Larger ones up to this size are sent at once, as long as few of them may be unread in this worker.
+MEDIUM = 1024 * 1024
+MEDIUM_UNREAD = 32 * 1024 * 1024
 UNREAD = (
     "Too many large responses of this storage or caller are not read yet; read them, or ask for less at once, and try"
     " again in {wait}."
@@ -85,3 +89,37 @@ class UnreadResponses:
 
 def _parts(who: Who, is_accepted: bool) -> tuple[Hashable, ...]:
     return (who,) if is_accepted else (who, (who[0], UNKNOWN))
+
+
+class MediumResponses:
+    """Responses that were sent at once, by connection. A client that sends its next request has read the one before.
+    Others count for `seconds`: until then, the client has read it, or its connection is closed (D198)."""
+
+    def __init__(self, seconds: float, total: int = MEDIUM_UNREAD) -> None:
+        self.seconds, self.total = seconds, total
+        self.unread = 0
+        self._sent: dict[Hashable, tuple[float, int]] = {}
+        self._lock = threading.Lock()
+
+    def note_request(self, connection: Hashable) -> None:
+        # Without the lock for all others: only the thread of the connection adds it.
+        if connection in self._sent:
+            with self._lock:
+                self._forget(connection)
+
+    def take(self, connection: Hashable, size: int) -> bool:
+        """Return whether a response may be sent at once, and count it. Clients of a socket file have no address."""
+        if size > MEDIUM or connection is None:
+            return False
+        now = time.monotonic()
+        with self._lock:
+            while self._sent and self._sent[oldest := next(iter(self._sent))][0] < now - self.seconds:
+                self._forget(oldest)
+            if connection in self._sent or self.unread + size > self.total:
+                return False
+            self._sent[connection] = (now, size)
+            self.unread += size
+            return True
+
+    def _forget(self, connection: Hashable) -> None:
+        self.unread -= self._sent.pop(connection, (0.0, 0))[1]

@@ -45,11 +45,15 @@ class OutgoingAnswer:
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes) -> OutgoingAnswer:
+    return send("POST", url, headers, body)
+
+
+def send(method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> OutgoingAnswer:
     """Send a request and return its answer. The status counts, however the answer ends."""
     began = time.monotonic()
     status, error, answer, retry_after = None, "", b"", 0.0
     try:
-        status, retry_after, answer = _exchange(parse_target(url), headers, body, began + WHOLE_SECONDS)
+        status, retry_after, answer = _exchange(method, parse_target(url), headers, body, began + WHOLE_SECONDS)
     except TimeoutError:
         error = _("No answer within %d seconds.") % WHOLE_SECONDS
     except AddressRefused as problem:
@@ -67,16 +71,18 @@ def _reason(problem: Exception) -> str:
     return f"{type(problem).__name__}: {' '.join(text.split())}".replace("\0", "\ufffd")[:500]
 
 
-def _exchange(target: Target, headers: Mapping[str, str], body: bytes, end: float) -> tuple[int, float, bytes]:
+def _exchange(
+    method: str, target: Target, headers: Mapping[str, str], body: bytes, end: float
+) -> tuple[int, float, bytes]:
     connection = CheckedConnection(target, end)
     try:
-        connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(method, target.path, skip_host=True, skip_accept_encoding=True)
         own = {"Host": target.host_header, "Connection": "close", "Content-Length": str(len(body))}
         for name, value in (own | dict(headers)).items():
             connection.putheader(name, value.encode())
         connection.endheaders(body)
-        answer = connection.getresponse()
-        return answer.status, seconds_of(answer.getheader("Retry-After", "")), _beginning(answer)
+        with connection.getresponse() as answer:
+            return answer.status, seconds_of(answer.getheader("Retry-After", "")), _beginning(answer)
     finally:
         connection.close()
 
@@ -151,6 +157,7 @@ class LimitedSocket:
     def __init__(self, plain: socket.socket, end: float) -> None:
         self._plain = plain
         self._end = end
+        self._is_read = False
 
     def sendall(self, data: bytes) -> None:
         # `sendall` of a TLS socket would wait as long for each part.
@@ -160,10 +167,13 @@ class LimitedSocket:
             rest = rest[self._plain.send(rest) :]
 
     def makefile(self, mode: str) -> io.BufferedReader:
+        self._is_read = True
         return io.BufferedReader(_LimitedReader(self._plain, self._end))
 
     def close(self) -> None:
-        self._plain.close()
+        """Leave the end to the reader, if there is one: the connection is closed before its last answer is read."""
+        if not self._is_read:
+            self._plain.close()
 
 
 class _LimitedReader(io.RawIOBase):
@@ -174,6 +184,10 @@ class _LimitedReader(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def close(self) -> None:
+        self._plain.close()
+        super().close()
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
         if not self._bytes_left:

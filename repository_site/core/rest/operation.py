@@ -44,6 +44,8 @@ class Operation:
     media_types: tuple[str, ...] = (JSON_TYPE,)
     """Media type of a success, then others that `Accept` may name instead. Errors are always JSON (D3)."""
     writes: bool = False
+    by_facet: bool = False
+    """Whether it shows each caller only facets of the caller's scope, although its address names no facet (D489)."""
     reads_without_body: bool = False
     """Whether a POST with an empty body is the GET of the same address (D2). Only for operations that write."""
     is_conditional: bool = False

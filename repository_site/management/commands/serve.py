@@ -79,10 +79,14 @@ def check_bind(bind: Bind) -> None:
 
 
 def prepare_database(*, migrate: bool, verbosity: int) -> None:
-    """Migrate, then run the checks that need a database: tenants must be isolated before the first request."""
+    """Migrate, then run the checks that need a database: tenants must be isolated before the first request. Then store
+    the identity providers of the environment."""
     if migrate:
         call_command("migrate", interactive=False, verbosity=max(0, verbosity - 1))
     call_command("check", databases=["default"], stdout=StringIO())
+    from storage.single_sign_on.configured import adopt_configured_providers
+
+    adopt_configured_providers()
 
 
 def serve(bind: Bind, workers: int, jobs: int, command: RepositoryCommand) -> None:

@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     Check("webhooks", "disabled ones, dead letters, and messages that have waited for long", "schedule.webhooks"),
     Check("lifecycle", "the lifecycle runs regularly and succeeds", "schedule.lifecycle"),
     Check("tasks", "stuck release tasks", "schedule.tasks"),
+    Check("tokens", "those of collections and of the site do not end soon", "schedule.tokens"),
     Check("connections", "enough left, and no transaction open for long", "database.connections_left"),
     Check("sessions", "signed with the secret key of this server", "database.sessions"),
     Check("replica", "reachable, and a standby (only with DATABASE_REPLICA_URL)", "database.replica"),

@@ -1,4 +1,4 @@
-"""Health checks of scheduled jobs: time zones, queue, webhooks, lifecycle runs, tasks."""
+"""Health checks of scheduled jobs: time zones, queue, webhooks, lifecycle runs, tasks; and of tokens that end soon."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from repository_site.core.database.statements import fetch
 from repository_site.operations.doctor.findings import HealthFinding, Look, error, ok, warning
+from storage.access.token_reminders import ending_soon
 from storage.jobs.queue_state import QueueState, queue_state
-from storage.models import LifecycleRun, Storage, WebhookCount
+from storage.models import ApiToken, LifecycleRun, Storage, WebhookCount
 
 LATE, MUCH_TOO_LATE = timedelta(hours=1), timedelta(days=1)
 WORKER = "Start `manage.py serve` without `--jobs 0`, or `manage.py work`; docs/how-to/jobs.md explains workers."
@@ -160,3 +161,14 @@ def tasks(look: Look) -> Iterator[HealthFinding]:
         yield warning(text + which, "Administrators of their storages can reassign them: back office, Tasks, Stuck.")
     else:
         yield ok(text)
+
+
+def tokens(look: Look) -> Iterator[HealthFinding]:
+    """Tell of administrative tokens; those of a storage have messages to its administrators (D486)."""
+    found = ApiToken.objects.filter(ending_soon(timezone.now()), storage=None).order_by("valid_until")
+    ending = [f"{each.name} ({each.valid_until:%Y-%m-%d})" for each in found[:10]]
+    if ending:
+        advice = "Rotate them with a new end: manage.py rotate_token _sysadmin _admin NAME --valid-until 90d"
+        yield warning(f"administrative tokens end soon: {', '.join(ending)}", advice)
+    else:
+        yield ok("no administrative token ends soon")

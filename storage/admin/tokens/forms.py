@@ -6,14 +6,22 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid4
 
 from django import forms
+from django.conf import settings
 from django.core import signing
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
+from storage.access.token_limits import TokenLimits, facet_names
 from storage.access.tokens import NAME_LENGTH, IssuedToken, issue_token
 from storage.back_office.domain_forms import DomainForm, Fieldsets
-from storage.back_office.fields import MomentField, RoleField, UserField
+from storage.back_office.fields import LinesField, MomentField, RoleField, UserField
 from storage.models import StorageCollection
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
@@ -24,7 +32,15 @@ TICKET_SALT = "issue-token"
 class IssueForm(DomainForm):
     """Base form. `ticket` is the signed id of the new token: a form that is sent twice issues one token."""
 
-    places = {"name": "name", "roles": "roles", "valid until": "valid_until", "user": "user_id"}
+    places = {
+        "name": "name",
+        "roles": "roles",
+        "valid until": "valid_until",
+        "user": "user_id",
+        "networks": "networks",
+        "facets": "facets",
+        "operations": "operations",
+    }
     fieldsets: ClassVar[Fieldsets]
 
     name = forms.CharField(
@@ -33,11 +49,39 @@ class IssueForm(DomainForm):
         widget=UnfoldAdminTextInputWidget({"maxlength": NAME_LENGTH, "autofocus": True, "autocomplete": "off"}),
     )
     valid_from = MomentField(label=_("Valid from"), help_text=_("Leave empty for now."))
-    valid_until = MomentField(label=_("Valid until"), help_text=_("Leave empty for no end."))
+    valid_until = MomentField(label=_("Valid until"))
+    never_expires = forms.BooleanField(
+        label=_("Never expires"),
+        required=False,
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text=_("Only if nobody can replace the token in time: a forgotten token stays dangerous."),
+    )
+    networks = LinesField(
+        label=_("Only from these networks"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 2, "spellcheck": "false"}),
+        help_text=_("One on each line, such as 192.0.2.0/24 or 2001:db8::/32. Leave empty for all networks."),
+    )
+    is_read_only = forms.BooleanField(
+        label=_("Read only"),
+        required=False,
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text=_("The token can change nothing, whatever its roles allow."),
+    )
+    operations = LinesField(
+        label=_("Only these operations"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 2, "spellcheck": "false"}),
+        help_text=_(
+            "One operationId of the OpenAPI document on each line, such as listElements. Leave empty for all"
+            " operations."
+        ),
+    )
     ticket = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
         super().__init__(data, initial={"ticket": signing.dumps(str(uuid4()), salt=TICKET_SALT), **(initial or {})})
+        self.fields["valid_until"].help_text = _("Leave empty for %d days.") % settings.TOKEN_DAYS
         zone = _("Time zone: %s.") % timezone.get_current_timezone_name()
         for name in ("valid_from", "valid_until"):
             self.fields[name].help_text = f"{self.fields[name].help_text} {zone}"
@@ -66,6 +110,13 @@ class IssueForm(DomainForm):
                 user_id=given.get("user_id"),
                 valid_from=given["valid_from"],
                 valid_until=given["valid_until"],
+                never_expires=given["never_expires"],
+                limits=TokenLimits(
+                    given["networks"].split(),
+                    given["is_read_only"],
+                    given.get("facets", ()),
+                    given["operations"].split(),
+                ),
                 token_id=given["ticket"],
             )
         )
@@ -74,15 +125,25 @@ class IssueForm(DomainForm):
 class StorageIssueForm(IssueForm):
     fieldsets = (
         (None, {"fields": ("name", "roles", "user_id", "ticket")}),
-        (_("Validity"), {"fields": ("valid_from", "valid_until")}),
+        (_("Validity"), {"fields": ("valid_from", "valid_until", "never_expires")}),
+        (_("Limits"), {"fields": ("networks", "is_read_only", "facets", "operations")}),
     )
 
     roles = RoleField()
+    facets = forms.MultipleChoiceField(
+        label=_("Only these facets"),
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text=_("Elements of other facets do not exist for the token. Choose none for all facets."),
+    )
 
     def __init__(self, context: Context, data: Any = None, **options: Any) -> None:
         super().__init__(data, **options)
         self.context = context
         if context.storage is not None:
+            facets = self.fields["facets"]
+            assert isinstance(facets, forms.MultipleChoiceField)  # noqa: S101  declared above
+            facets.choices = [(name, name) for name in facet_names(context.storage)]
             self.fields["user_id"] = UserField(
                 context.storage,
                 label=_("For the user"),
@@ -101,7 +162,8 @@ class AdministrativeIssueForm(IssueForm):
 
     fieldsets = (
         (None, {"fields": ("name", "place", "ticket")}),
-        (_("Validity"), {"fields": ("valid_from", "valid_until")}),
+        (_("Validity"), {"fields": ("valid_from", "valid_until", "never_expires")}),
+        (_("Limits"), {"fields": ("networks", "is_read_only", "operations")}),
     )
 
     place = forms.ChoiceField(

@@ -19,6 +19,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -29,7 +30,7 @@ from unfold.enums import ActionVariant
 from storage.access.tokens import IssuedToken, context_of_token, revoke_token
 from storage.admin.tokens.forms import IssueForm
 from storage.admin.tokens.rotation import RotationPages
-from storage.back_office.cells import ago, badge, badges, moment, role_badges
+from storage.back_office.cells import NOTHING, ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.back_office.role_texts import ROLE_NAMES
@@ -44,6 +45,16 @@ STATES = {
     TokenState.EXPIRED: (_("Expired"), "warning"),
     TokenState.REVOKED: (_("Revoked"), "danger"),
 }
+
+
+def address_list(token: ApiToken, *, is_refused: bool) -> SafeString:
+    """Return the networks that a token was used from, the last one first (D487)."""
+    found = [each for each in token.addresses.all() if each.is_refused is is_refused]
+    rows = [
+        (each.network, ago(each.last_on), ngettext("%d request", "%d requests", each.requests) % each.requests)
+        for each in found
+    ]
+    return format_html_join(SafeString("<br>"), "{}, {}, {}", rows) or SafeString(NOTHING)
 
 
 class TokenStateFilter(DropdownFilter):
@@ -78,7 +89,7 @@ class TokenPages(RotationPages):
     ordering = ("-created_on", "id")
     readonly_fields: ClassVar[tuple[str, ...]] = (
         *("name", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used"),
-        *("rotated", "old_state", "old_used"),
+        *("rotated", "old_state", "old_used", "limits", "used_from", "refused_from"),
     )
     list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
     actions = ("revoke_selected",)
@@ -120,6 +131,19 @@ class TokenPages(RotationPages):
     @admin.display(description=_("last used"), ordering="last_used_on")
     def last_used(self, token: ApiToken) -> SafeString:
         return ago(token.last_used_on, str(_("never")))
+
+    @admin.display(description=_("limits"))
+    def limits(self, token: ApiToken) -> SafeString:
+        found = [badge(str(_("Read only")), "info")] if token.is_read_only else []
+        return badges([*found, *map(badge, [*token.facets, *token.operations, *token.networks])])
+
+    @admin.display(description=_("used from"))
+    def used_from(self, token: ApiToken) -> SafeString:
+        return address_list(token, is_refused=False)
+
+    @admin.display(description=_("refused addresses"))
+    def refused_from(self, token: ApiToken) -> SafeString:
+        return address_list(token, is_refused=True)
 
     @admin.display(description=_("issued"), ordering="created_on")
     def issued(self, token: ApiToken) -> SafeString:
@@ -163,8 +187,16 @@ class TokenPages(RotationPages):
         like = self.get_queryset(request).filter(pk__in=uuids_of(request.GET.get("like", ""))).first()
         if like is None:
             return {}
-        place = str(like.collection_id or "")
-        return {"name": like.name, "roles": like.roles, "user_id": like.user_id, "place": place}
+        return {
+            "name": like.name,
+            "roles": like.roles,
+            "user_id": like.user_id,
+            "place": str(like.collection_id or ""),
+            "networks": "\n".join(like.networks),
+            "is_read_only": like.is_read_only,
+            "facets": like.facets,
+            "operations": "\n".join(like.operations),
+        }
 
     def _form_page(self, request: HttpRequest, form: IssueForm) -> HttpResponse:
         page = FormPage(_("Issue a token"), _("Issue the token"), form.fieldsets)

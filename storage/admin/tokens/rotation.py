@@ -23,6 +23,7 @@ from storage.access.rotation import end_old_value, rotate_token
 from storage.access.tokens import IssuedToken
 from storage.back_office.cells import NOTHING, ago, badge, moment
 from storage.back_office.domain_forms import DomainForm, FormPage
+from storage.back_office.fields import MomentField
 from storage.models import ApiToken, TokenState
 from storage.options import DEFAULT_OVERLAP
 
@@ -38,7 +39,7 @@ OVERLAPS = {
 class RotateForm(DomainForm):
     """Overlap of a rotation. `seen` is the last rotation when the form was shown: a form sent twice rotates once."""
 
-    places = {"overlap": "overlap"}
+    places = {"overlap": "overlap", "valid until": "valid_until"}
     overlap = forms.TypedChoiceField(
         label=_("Validity of the old value"),
         choices=[(int(each.total_seconds()), text) for each, text in OVERLAPS.items()],
@@ -46,11 +47,14 @@ class RotateForm(DomainForm):
         widget=UnfoldAdminSelectWidget(),
         help_text=_("Until then, give the new value to every program that uses this token."),
     )
+    valid_until = MomentField(label=_("New end of the token"))
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, token: ApiToken, data: Any = None) -> None:
         seen = _seen(token)
         super().__init__(data, initial={"overlap": int(DEFAULT_OVERLAP.total_seconds()), "seen": seen})
+        end = moment(token.valid_until) if token.valid_until else _("never")
+        self.fields["valid_until"].help_text = _("Leave empty to keep the end of the token: %s.") % end
 
     def add_error(self, field: str | None, error: Any) -> None:
         super().add_error(None if field == "seen" else field, error)
@@ -75,10 +79,11 @@ class RotationPages(admin.ModelAdmin):
             if form.cleaned_data["seen"] != _seen(token):
                 messages.info(request, _("“%s” has already been rotated. Its value is shown only once.") % token)
                 return redirect("admin:storage_apitoken_change", token.pk)
-            issued = form.attempt(lambda: rotate_token(token, form.cleaned_data["overlap"]))
+            given = form.cleaned_data
+            issued = form.attempt(lambda: rotate_token(token, given["overlap"], valid_until=given["valid_until"]))
             if issued is not None:
                 return self._rotated_page(request, issued)
-        fieldsets = ((None, {"fields": ("overlap", "seen")}),)
+        fieldsets = ((None, {"fields": ("overlap", "valid_until", "seen")}),)
         return FormPage(_("New value for the token"), _("Create the new value"), fieldsets, token).render(
             self, request, form
         )

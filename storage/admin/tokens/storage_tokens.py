@@ -51,6 +51,7 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
     fieldsets = (
         (None, {"fields": ("name", "state_badge", "role_list", "user", "id")}),
         (_("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (_("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
         (_("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
     readonly_fields = (*TokenPages.readonly_fields, "user")

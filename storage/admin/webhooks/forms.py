@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
@@ -16,6 +18,7 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
+from repository_site.core.problems import Conflict
 from storage.admin.tokens.rotation import OVERLAPS
 from storage.back_office.domain_forms import DomainForm
 from storage.back_office.fields import LinesField
@@ -45,7 +48,7 @@ class WebhookForm(DomainForm):
     fieldsets = (
         (None, {"fields": ("url", "is_enabled")}),
         (_("Events"), {"fields": ("events", "facet", "element_type", "state", "payload")}),
-        (_("Request"), {"fields": ("headers", "username", "password")}),
+        (_("Request"), {"fields": ("headers", "username", "password", "read_on")}),
     )
 
     url = forms.CharField(
@@ -90,6 +93,8 @@ class WebhookForm(DomainForm):
         widget=UnfoldAdminPasswordWidget({"autocomplete": "new-password"}),
     )
 
+    read_on = forms.CharField(required=False, widget=forms.HiddenInput)
+
     def __init__(self, storage: Storage, data: Any = None, webhook: Webhook | None = None) -> None:
         super().__init__(data, initial=_initial(webhook))
         known = filter_names(storage)
@@ -117,6 +122,20 @@ class WebhookForm(DomainForm):
             found[name] = None if value == HIDDEN else value
         return found
 
+    def check(self, webhook: Webhook) -> None:
+        """Refuse to overwrite what somebody else has changed since the page was opened, until it is saved again."""
+        current = webhook.changed_on.isoformat()
+        if self.cleaned_data["read_on"] not in ("", current):
+            data = cast("QueryDict", self.data).copy()
+            data["read_on"] = current
+            self.data = data
+            raise Conflict(
+                gettext(
+                    "Somebody else has changed the webhook since you opened this page. Save again to overwrite these"
+                    " changes, or open the page again to see them."
+                )
+            )
+
     @property
     def given(self) -> dict[str, Any]:
         """The fields as a client of the API sends them."""
@@ -140,7 +159,11 @@ def _initial(webhook: Webhook | None) -> dict[str, Any]:
         return {"is_enabled": True}
     names = ("url", "is_enabled", "events", "facet", "element_type", "state", "payload", "username")
     headers = "\n".join(f"{name}: {HIDDEN}" for name in webhook.headers)
-    return {**{name: getattr(webhook, name) for name in names}, "headers": headers}
+    return {
+        **{name: getattr(webhook, name) for name in names},
+        "headers": headers,
+        "read_on": webhook.changed_on.isoformat(),
+    }
 
 
 class SecretForm(DomainForm):

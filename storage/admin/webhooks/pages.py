@@ -128,7 +128,9 @@ class WebhookAdmin(StorageModelAdmin):
     ) -> HttpResponseBase:
         webhook, storage, by = self._found(request, object_id), storage_of(request), caller_of(request).label
         form = WebhookForm(storage, request.POST if request.method == "POST" else None, webhook)
-        changed = form.attempt(lambda: change_webhook(storage, by, webhook.pk, form.given)) if form.is_valid() else None
+        changed = None
+        if form.is_valid():
+            changed = form.attempt(lambda: change_webhook(storage, by, webhook.pk, form.given, form.check))
         if changed is not None:
             messages.success(request, _("The webhook has been changed."))
             return redirect(LIST)

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
-from datetime import date, datetime, time, timedelta
+from datetime import UTC
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from repository_site.core.terminal.command_line import RepositoryCommand
+from storage.management.validity_arguments import add_validity_argument
 from storage.options import Role
-
-NO_END = date(9999, 12, 31)
-
-
-def last_moment(text: str) -> datetime | None:
-    """Return the end of a date, or a date-time; the command adds the zone of the storage. None means no end."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        day = None
-    try:
-        if day is None:
-            return datetime.fromisoformat(text)
-        return None if day == NO_END else datetime.combine(day + timedelta(days=1), time())
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a date such as 2027-12-31, or a date-time") from None
 
 
 class Command(RepositoryCommand):
     help = (
         "Issue an API token. The command prints the token alone to stdout. Keep it: the repository stores only a\n"
-        "digest and cannot show it again. `list_tokens` lists tokens, `rotate_token` replaces the value of one."
+        "digest and cannot show it again. `list_tokens` lists tokens, `rotate_token` replaces the value of one.\n"
+        "\n"
+        "A token ends after REPOSITORY_TOKEN_DAYS days (90) unless --valid-until says otherwise. Give a program no\n"
+        "more than it needs: --read-only, --facet and --operation limit what it can do, --network where it can be used."
     )
     examples = """\
   manage.py issue_token acme handbook --name "intranet search" --role viewer
   TOKEN=$(manage.py issue_token acme handbook --name importer --role editor --valid-until 2027-12-31)
+  manage.py issue_token acme handbook --name archive --role analyzer --valid-until never --read-only
+  manage.py issue_token acme handbook --name risks --role editor --facet risks --network 192.0.2.0/24 2001:db8::/32
+  manage.py issue_token acme handbook --name feed --role analyzer --operation followChanges getElement
   manage.py issue_token acme _admin --name ops --role administrator        for the administration of a collection
   manage.py issue_token _sysadmin _admin --name ops --role administrator   for the administration of the site
 """
@@ -56,28 +44,38 @@ class Command(RepositoryCommand):
             help="role of the token; repeat the option for several roles",
         )
         parser.add_argument("--user", type=UUID, metavar="ID", help="id of the user element that uses the token")
-        parser.add_argument(
-            "--valid-until",
-            type=last_moment,
-            metavar="DATE",
-            help="last day, such as 2027-12-31, or date-time, in the time zone of the storage; default: no end",
-        )
+        add_validity_argument(parser, "90 days from now, or REPOSITORY_TOKEN_DAYS days")
+        parser.add_argument("--read-only", action="store_true", help="refuse all operations that write")
+        for name, metavar, text in (
+            ("--facet", "NAME", "facet whose elements the token can see and change; default: all facets"),
+            ("--operation", "ID", "operationId of the OpenAPI document, such as listElements; default: all operations"),
+            ("--network", "CIDR", "network, such as 192.0.2.0/24 or 2001:db8::/32; default: all networks"),
+        ):
+            parser.add_argument(name, action="append", nargs="+", default=[], metavar=metavar, help=text)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.access.token_limits import TokenLimits
         from storage.access.tokens import issue_token
         from storage.tenancy.contexts import context_at
 
         context = context_at(options["collection"], options["storage"])
-        zone = ZoneInfo(context.storage.time_zone if context.storage else settings.DEFAULT_TIME_ZONE)
-        end: datetime | None = options["valid_until"]
-        if end is not None and end.tzinfo is None:
-            end = end.replace(tzinfo=zone)
+        end = options["valid_until"]
         issued = issue_token(
             context,
             options["name"],
-            [Role(name) for names in options["role"] for name in names],
+            [Role(name) for name in _all(options["role"])],
             user_id=options["user"],
-            valid_until=end,
+            valid_until=end.in_zone_of(context.storage) if end else None,
+            never_expires=end is not None and end.moment is None,
+            limits=TokenLimits(
+                _all(options["network"]), options["read_only"], _all(options["facet"]), _all(options["operation"])
+            ),
         )
-        self.stderr.write(f"Token {issued.token.id} for {context.path.strip('/')}; it is not shown again:")
+        until = issued.token.valid_until
+        validity = f"valid until {until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if until else "without an end"
+        self.stderr.write(f"Token {issued.token.id} for {context.path.strip('/')}, {validity}; it is not shown again:")
         self.stdout.write(issued.value)
+
+
+def _all(given: list[list[str]]) -> list[str]:
+    return [each for few in given for each in few]

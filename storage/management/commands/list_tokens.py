@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 class Command(RepositoryCommand):
     help = (
-        "List the API tokens of a storage, a collection or the site, oldest first, with their roles, validity and\n"
-        "last use. The repository stores only digests and cannot show the tokens themselves."
+        "List the API tokens of a storage, a collection or the site, oldest first, with their roles, validity, last\n"
+        "use, limits, and the networks that they were used from or that were refused. The\n"
+        "repository stores only digests and cannot show the tokens themselves."
     )
     examples = """\
   manage.py list_tokens acme handbook
@@ -38,7 +39,7 @@ class Command(RepositoryCommand):
 
         context = context_at(options["collection"], options["storage"])
         now = timezone.now()
-        rows = [_row(token, now) for token in tokens_of(context)]
+        rows = [_row(token, now) for token in tokens_of(context).prefetch_related("addresses")]
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -62,7 +63,18 @@ def _row(token: ApiToken, now: datetime) -> dict[str, str]:
         "lastUsed": _moment(token.last_used_on),
         "oldValidUntil": _moment(token.old_valid_until),
         "oldLastUsed": _moment(token.old_last_used_on),
+        "networks": ",".join(token.networks),
+        "scope": _scope(token),
+        "addresses": ",".join(each.network for each in token.addresses.all() if not each.is_refused),
+        "refused": ",".join(f"{each.network} ({each.requests})" for each in token.addresses.all() if each.is_refused),
     }
+
+
+def _scope(token: ApiToken) -> str:
+    parts = ["read-only"] if token.is_read_only else []
+    parts += [f"facets={','.join(token.facets)}"] if token.facets else []
+    parts += [f"operations={','.join(token.operations)}"] if token.operations else []
+    return " ".join(parts)
 
 
 def _moment(instant: datetime | None) -> str:

@@ -40,7 +40,9 @@ class Command(RepositoryCommand):
         self.stderr.write(f"This deletes {name} (tenant {storage.id}, {storage.title!r}):")
         for label, count in self._summary(storage, with_tables=options["verbosity"] > 1):
             self.stderr.write(f"  {count:>12,} {label}")
-        others = storage.collection.storages.exclude(pk=storage.pk).exists() or storage.collection.tokens.exists()
+        collection = storage.collection
+        others = collection.storages.exclude(pk=storage.pk).exists() or collection.tokens.exists()
+        others = others or collection.identity_providers.exists()
         if not others:
             self.stderr.write(f"  and the collection {storage.collection}, which would be empty")
         if not options["yes"] and not self._confirmed(name):

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from repository_site.core.terminal.command_line import RepositoryCommand
+from storage.management.validity_arguments import add_validity_argument
 from storage.options import DEFAULT_OVERLAP
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -28,6 +29,7 @@ class Command(RepositoryCommand):
     help = (
         "Give an API token a new value. The command prints the value alone to stdout; it cannot be shown again.\n"
         "The old value stays valid for a day, or as long as --overlap says. `list_tokens` shows its last use.\n"
+        "The token keeps its end; --valid-until gives it another one.\n"
         "When every program has the new value, --end-old ends the old value at once; it makes no new value."
     )
     examples = """\
@@ -36,6 +38,7 @@ class Command(RepositoryCommand):
   manage.py rotate_token acme handbook importer --overlap 7d    the old value is valid for seven more days
   manage.py rotate_token acme handbook importer --overlap 0     the old value leaked: end it at once
   manage.py rotate_token acme handbook importer --end-old       every program has the new value
+  manage.py rotate_token acme handbook importer --valid-until 90d    the token is valid for 90 more days
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -50,6 +53,7 @@ class Command(RepositoryCommand):
             metavar="TIME",
             help="time for which the old value stays valid: 30m, 12h, 7d, at most 30d, or 0; default: 1d",
         )
+        add_validity_argument(parser, "the end of the token stays")
         which.add_argument("--end-old", action="store_true", help="end the old value of an earlier rotation at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -63,7 +67,13 @@ class Command(RepositoryCommand):
             ended = end_old_value(token)
             self.stderr.write(f"The old value of {named} {'has ended' if ended else 'had already ended'}.")
             return
-        issued = rotate_token(token, options["overlap"])
+        validity = options["valid_until"]
+        issued = rotate_token(
+            token,
+            options["overlap"],
+            valid_until=validity.in_zone_of(token.storage) if validity else None,
+            never_expires=validity is not None and validity.moment is None,
+        )
         end = issued.token.old_valid_until
         until = f"is valid until {end.isoformat(timespec='seconds').replace('+00:00', 'Z')}" if end else "has ended"
         self.stderr.write(f"{named} has a new value, which is not shown again; the old value {until}:")

@@ -1,4 +1,5 @@
-"""A job makes the preview and the import of 20,000 edited rows within a minute each (D467)."""
+"""A job makes the preview and the import of an exported table with 20,000 edited rows within two minutes each, and
+within 150 MB (D467)."""
 
 from __future__ import annotations
 
@@ -10,50 +11,67 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from elements.demo.sample import sample_lines
-from elements.models import Element, ElementChange, TableImport
+from elements.models import ElementChange, TableImport
 from elements.tables.kept_imports import run_import
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
+from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.office import Office, form_data, main_text
+from tests.elements.tables.spreadsheets import edited
+from tests.factories import token_for
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
-NUMBER = 10_000 if IS_FULL else 2_000
+NUMBER = 20_000 if IS_FULL else 2_000
+MEGABYTE = 1_000_000
 USER = "00000000-0000-0009-0000-000000000003"
 IMPORT = "elements/element/import/"
+# A file of 20,000 rows with all columns has more characters than a job reads.
+COLUMNS = "name,scope,owner,reviewer,systems,risks,tagFilters"
+PROCESSES = "/acme/sample/_api/rest/facets/processes/views/detail/elements"
 
 
 @pytest.fixture(scope="module")
 def sample(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     file: Path = tmp_path_factory.mktemp("sample") / "lines.ndjson"
-    file.write_bytes(b"".join(sample_lines(2 * NUMBER)))
+    file.write_bytes(b"".join(sample_lines(NUMBER)))
     with filled_storage(file, key="sample", template="standard") as storage:
         yield storage
 
 
-def timed_job(storage: Storage) -> float:
+def measured_job(storage: Storage) -> tuple[float, float]:
+    """Return the seconds that the job took, and how many megabytes it needed more than before."""
     with tenant_scope(storage):
         table = str(TableImport.objects.get().id)
-    begin = time.monotonic()
+    own = Path("/proc/self")
+    (own / "clear_refs").write_text("5")
+    idle, begin = peak_memory(own), time.monotonic()
     run_import(storage, table)
-    return time.monotonic() - begin
+    return time.monotonic() - begin, (peak_memory(own) - idle) / MEGABYTE
 
 
-def test_many_rows_are_previewed_and_imported_within_a_minute(sample: Storage) -> None:
+def peak_memory(process: Path) -> int:
+    return int((process / "status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
+def test_many_rows_are_previewed_and_imported(sample: Storage, api: ApiClient) -> None:
+    """The file is an export in which one cell of each row has changed."""
     office = Office(sample, Role.ADMINISTRATOR)
-    with tenant_scope(sample):
-        chosen = list(Element.objects.filter(type__key="subProcess").values_list("id", flat=True)[:NUMBER])
-    assert len(chosen) == NUMBER
-    content = "id,reviewer[id]\n" + "".join(f"{id},{USER}\n" for id in chosen)
-    office.post(IMPORT, {"file": SimpleUploadedFile("table.csv", content.encode())})
-    preview = timed_job(sample)
+    address = f"{PROCESSES}?$format=xlsx&$select={COLUMNS}"
+    exported = api.get(address, token=token_for(sample, Role.ADMINISTRATOR)).content
+    content = edited("xlsx", exported, {(row, "reviewer[id]"): USER for row in range(2, NUMBER + 2)})
+    del exported
+    assert office.post(IMPORT, {"file": SimpleUploadedFile("table.xlsx", content)}).status_code == 302
+    del content
+    preview = measured_job(sample)
     page = office.get(IMPORT)
     assert f"0 new, {NUMBER} changed, 0 unchanged." in main_text(page)
     office.post(IMPORT, {**form_data(page), "_import": ""})
-    written = timed_job(sample)
+    written = measured_job(sample)
     assert f"{NUMBER} elements were imported." in office.page(IMPORT)
     with tenant_scope(sample):
         assert ElementChange.objects.filter(action=ElementChange.Action.UPDATED).count() == NUMBER
-    assert max(preview, written) < 60 * NUMBER / 20_000, (preview, written)
+    assert max(preview[0], written[0]) < 120 * NUMBER / 20_000, (preview, written)
+    assert max(preview[1], written[1]) < 150, (preview, written)

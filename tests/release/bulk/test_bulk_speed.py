@@ -18,11 +18,12 @@ from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.factories import token_for
+from tests.release.house import Wire
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 NUMBER = 10_000 if IS_FULL else 1_000
-USER = "00000000-0000-0009-0000-000000000003"
+USER, OTHER = "00000000-0000-0009-0000-000000000003", "00000000-0000-0009-0000-000000000004"
 BULK = "/acme/sample/_api/rest/facets/processes/views/detail/bulk"
 
 
@@ -34,6 +35,20 @@ def sample(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
+# In this order: each leaves the elements as the next one needs them. A partial run measures the first one.
+OPERATIONS: dict[str, Wire] = {
+    "add": {"add": {"related": {"reviewer": [{"id": USER}]}}},
+    "hand over": {"handOver": {"from": USER, "to": OTHER}},
+    "version": {"createVersion": True},
+    "set": {"set": {"attributes": {"purp": {"1033": "New"}}}},
+    "clear": {"clear": ["purp"]},
+    "move": {"move": {"parent": None}},
+    "review": {"transition": "InProcessToInReview", "ignoreWarnings": True},
+    "back": {"transition": "InReviewToInProcess", "ignoreWarnings": True},
+    "delete": {"delete": True},
+}
+
+
 def test_many_elements_are_changed_within_a_minute(
     sample: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,13 +58,15 @@ def test_many_elements_are_changed_within_a_minute(
         chosen = Element.objects.filter(type__key="subProcess").values_list("id", flat=True)[:NUMBER]
         ids = [str(each) for each in chosen]
     assert len(ids) == NUMBER
-    body = {"ids": ids, "operations": [{"add": {"related": {"reviewer": [{"id": USER}]}}}]}
-    started = api.post(BULK, body, content_type="application/json", token=token)
-    assert started.status_code == 202, started.content
-    run = UUID(started.json()["values"][0]["id"])
-    begin = time.monotonic()
-    runs.run_bulk(sample, str(run))
-    seconds = time.monotonic() - begin
-    report = api.get(f"{BULK}/{run}", token=token).json()["values"][0]
-    assert (report["state"], report["changed"]) == ("done", NUMBER), report["refusals"][:3]
-    assert seconds < 60 * NUMBER / 10_000
+    seconds = {}
+    for name, operation in [*OPERATIONS.items()][: None if IS_FULL else 1]:
+        body = {"ids": ids, "operations": [operation]}
+        started = api.post(BULK, body, content_type="application/json", token=token)
+        assert started.status_code == 202, started.content
+        run = UUID(started.json()["values"][0]["id"])
+        begin = time.monotonic()
+        runs.run_bulk(sample, str(run))
+        seconds[name] = round(time.monotonic() - begin, 1)
+        report = api.get(f"{BULK}/{run}", token=token).json()["values"][0]
+        assert (report["state"], report["refused"]) == ("done", 0), (name, report["refusals"][:3])
+    assert max(seconds.values()) < 60 * NUMBER / 10_000, seconds

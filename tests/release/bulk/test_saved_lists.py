@@ -122,6 +122,26 @@ def test_missing_values_come_last_in_both_directions(
     assert names_of(office.get(f"{DRAFTS}&columns={columns}&o=-2")) == descending
 
 
+def test_selected_values_are_sorted_by_their_labels(house: Storage, caller: HouseClient) -> None:
+    """German labels have another order than English ones, and than the keys (D458)."""
+    maturities = ("implemented", "trained", "isLived", "defined")
+    made = [
+        {"type": "subProcess", "attributes": {"name": {"1033": each}, "processMaturity": {"127": each}}}
+        for each in maturities
+    ]
+    assert caller.update(*made, {"type": "subProcess", "attributes": {"name": {"1033": "none"}}}).status_code == 200
+    expected = {
+        "en": ["defined", "implemented", "isLived", "trained"],
+        "de": ["defined", "isLived", "trained", "implemented"],
+    }
+    for language, names in expected.items():
+        office = Office(house, Role.EDITOR, language=language)
+        for sign, ordered in (("", names), ("-", names[::-1])):
+            found = names_of(office.get(f"{DRAFTS}&columns=a.processMaturity&o={sign}2"))
+            assert [each for each in found if each in maturities] == ordered
+            assert found[-1] not in maturities, "without a value"
+
+
 def test_every_shown_column_has_an_order(office: Office) -> None:
     listed = office.get(f"{LIST}?columns={','.join([*ElementAdmin.known_columns, 'a.purp', 'a.scope'])}")
     found = listed.context_data["cl"]

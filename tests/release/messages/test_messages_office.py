@@ -86,6 +86,7 @@ def test_preferences_apply_to_messages_that_wait(
     chosen = dict(re.findall(r'(?s)<select id="kind-(\w+)".*?value="(\w+)" selected', page.content.decode()))
     usual = {
         "task": "now", "reminder": "now", "decided": "now", "released": "daily", "expiring": "daily", "invited": "now",
+        "token": "now",
     }  # fmt: skip
     assert chosen == usual
     assert ben.post(PREFERENCES, {**usual, "task": "daily", "reminder": "nonsense"}).status_code == 302

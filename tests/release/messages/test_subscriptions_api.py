@@ -43,6 +43,9 @@ def test_subscribe_list_and_unsubscribe(house: Storage, desk: MakeClient, rival:
     assert anna.post(address).json() == {"count": 1, "values": [of_anna]}
     found = ben.post(address, {"subtree": True}).json()
     assert (found["count"], sorted(found["values"], key=str)) == (2, sorted([of_anna, of_ben], key=str))
+    pages = [anna.get(f"{address}?$page={number}&$pageSize=1") for number in (1, 2, 3)]
+    assert [each for page in pages for each in page.json()["values"]] == found["values"]
+    assert [page["X-Total-Count"] for page in pages] == ["2"] * 3
     # The id of a version means its element, and subscribing again changes the subscription.
     assert unsubscribe(ben, "released-1").json() == {"count": 1, "values": [of_anna]}
     assert anna.post(f"{PATH}{ID['released-1']}", {"subtree": True}).json()["values"] == [of_anna | {"subtree": True}]

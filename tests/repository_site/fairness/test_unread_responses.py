@@ -16,7 +16,7 @@ from repository_site.core.fairness import admission
 from repository_site.core.fairness.admission import AFTER_SENDING, FairnessMiddleware
 from repository_site.core.fairness.gate import Gate, Ticket, Who
 from repository_site.core.fairness.presence import Presence
-from repository_site.core.fairness.unread_responses import UNREAD, UnreadResponses
+from repository_site.core.fairness.unread_responses import MEDIUM, UNREAD, MediumResponses, UnreadResponses
 
 ACME, COLLEAGUE, RIVAL = ("acme/handbook", 1), ("acme/handbook", 2), ("rival/handbook", 1)
 TEXT = UNREAD.format(wait="2 seconds")
@@ -90,6 +90,31 @@ def test_a_response_that_waits_too_long_is_refused() -> None:
     assert not unread.take(RIVAL, 30)
     assert time.monotonic() - began >= 0.05
     assert (unread.taken, dict(unread._waiting)) == (160, {})
+
+
+def test_medium_responses_are_sent_at_once_while_few_are_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    medium = MediumResponses(seconds=60, total=100)
+    sent = [medium.take(("192.0.2.1", port), 40) for port in (1, 2, 3)]
+    assert (sent, medium.unread) == ([True, True, False], 80)
+    # The next request on a connection means that its client has read the response before.
+    medium.note_request(("192.0.2.1", 2))
+    medium.note_request(("192.0.2.1", 9))
+    assert medium.unread == 40
+    now += 30
+    assert medium.take(("192.0.2.1", 3), 40)
+    now += 31
+    # Port 1 has read its response by now, or was disconnected.
+    assert medium.take(("192.0.2.1", 4), 60)
+    assert medium.unread == 100
+
+
+@pytest.mark.parametrize(("connection", "size"), [(("192.0.2.1", 1), MEDIUM + 1), (None, 1)])
+def test_other_responses_are_sent_in_pieces(connection: tuple[str, int] | None, size: int) -> None:
+    medium = MediumResponses(seconds=60, total=2 * MEDIUM)
+    assert not medium.take(connection, size)
+    assert medium.unread == 0
 
 
 @pytest.fixture

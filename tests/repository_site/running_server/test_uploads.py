@@ -33,10 +33,12 @@ def upload(server: Server, token: str, content: Any, name: str) -> tuple[int, An
     return server.request("POST", f"{FILES}?name={name}", content, {"Authorization": f"Bearer {token}", **chunked})
 
 
-def begin(server: Server, token: str, size: int, content: bytes, name: str) -> socket.socket:
+def begin(
+    server: Server, token: str, size: int, content: bytes, name: str, *headers: str, path: str = FILES
+) -> socket.socket:
     lines = (
-        f"POST {FILES}?name={name} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}",
-        f"Content-Length: {size}", "Connection: close", "", "",
+        f"POST {path}?name={name} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}",
+        f"Content-Length: {size}", "Connection: close", *headers, "", "",
     )  # fmt: skip
     client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     client.sendall("\r\n".join(lines).encode() + content)
@@ -115,4 +117,20 @@ def test_memory_is_constant(server: Server, token: str) -> None:
     assert found.hexdigest() == body["values"][0]["sha256"]
     assert server.peak_memory() - before < 20 * MEGABYTE
     assert upload(server, token, [block] * 101, "larger.bin")[0] == 413
+    wait_until_nothing_arrives(server)
+
+
+@pytest.mark.parametrize(("path", "megabytes"), [(FILES, 120), (INFO, 10)])
+def test_client_sees_the_refusal_of_a_body_that_it_announces(
+    server: Server, token: str, path: str, megabytes: int
+) -> None:
+    """It reads only after it has sent everything. A server that closed the connection earlier would reset it (D457)."""
+    size, block = megabytes * MEGABYTE, bytes(MEGABYTE)
+    with begin(server, token, size, b"", "larger.bin", path=path) as client:
+        for _ in range(megabytes):
+            client.sendall(block)
+        assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+    waiting = begin(server, token, size, b"", "larger.bin", "Expect: 100-continue", path=path)
+    with waiting as client:
+        assert client.recv(100).startswith(b"HTTP/1.1 413 "), "without 100 Continue"
     wait_until_nothing_arrives(server)

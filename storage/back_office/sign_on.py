@@ -1,0 +1,136 @@
+"""Pages of single sign-on: to the provider, back from it, and its messages about ended sessions (D500, D507).
+
+They are outside of storages: a provider knows one address for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_POST
+
+from repository_site.core.fairness.admission import away_from_gate
+from repository_site.core.problems import Busy, Forbidden, TooManyRequests
+from repository_site.core.rest.errors import status_of
+from storage.api.throttling import throttle_address
+from storage.models import IdentityProvider
+from storage.single_sign_on.linking import person_of, sign_on
+from storage.single_sign_on.provider_sessions import end_by_logout_token
+from storage.single_sign_on.providers import provider_with
+from storage.single_sign_on.sessions import begin_session
+from storage.single_sign_on.signed_tokens import TokenRefused, checked_logout_token
+
+log = structlog.get_logger("sign-on")
+T = TypeVar("T")
+
+
+def _found(key: str) -> IdentityProvider:
+    provider = provider_with(key)
+    if provider is None or provider.key != key:
+        raise Http404
+    return provider
+
+
+def safe_address(request: HttpRequest, address: str) -> str:
+    """Return an address of this site, for a redirect; empty for any other."""
+    is_here = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if address and is_here else ""
+
+
+@never_cache
+@require_GET
+def start_page(request: HttpRequest, key: str) -> HttpResponse:
+    """Send the browser to a provider."""
+    from storage.single_sign_on.adapter import SignOnFailed, begin
+
+    provider = _found(key)
+    try:
+        throttle_address(request)
+        after = safe_address(request, request.GET.get("next", ""))
+        return _without_a_place(request, lambda: begin(request, provider, after))
+    except (TooManyRequests, Busy) as problem:
+        return _refused(request, provider, problem.message, status_of(problem))
+    except SignOnFailed as failed:
+        log.warning("provider did not answer", provider=provider.key, problem=str(failed))
+        return _refused(request, provider, _("%s does not answer as expected. Try again later.") % provider, 502)
+
+
+@never_cache
+@require_GET
+@sensitive_variables()
+def callback_page(request: HttpRequest, key: str) -> HttpResponse:
+    """Sign in the person whom a provider sends back."""
+    from storage.single_sign_on.adapter import SignOnFailed, finish
+
+    provider = _found(key)
+    try:
+        throttle_address(request)
+        done = _without_a_place(request, lambda: finish(request, provider))
+        account = sign_on(provider, person_of(provider, done.claims))
+    except (TooManyRequests, Busy) as problem:
+        return _refused(request, provider, problem.message, status_of(problem))
+    except SignOnFailed as failed:
+        log.warning("sign-in failed", provider=provider.key, problem=str(failed))
+        if failed.is_cancelled:
+            return _refused(request, provider, _("You have not signed in at %s.") % provider, 403)
+        return _refused(request, provider, _("Signing in has failed. Begin again on the sign-in page."), 403)
+    except Forbidden as problem:
+        log.warning("sign-in refused", provider=provider.key, problem=problem.message)
+        return _refused(request, provider, problem.message, 403)
+    begin_session(request, provider, account, done.claims, done.id_token)
+    return redirect(safe_address(request, done.next_address) or reverse("admin:index"))
+
+
+def _without_a_place(request: HttpRequest, work: Callable[[], T]) -> T:
+    """Return the result of work that waits for a provider. Others use the place at the gate meanwhile."""
+    failed: Exception | None = None
+    with away_from_gate(request):
+        try:
+            return work()
+        except Exception as problem:
+            # Raised when the request has a place again.
+            failed = problem
+    raise failed
+
+
+def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status: int) -> HttpResponse:
+    context = {"text": text, "provider": provider, "back": reverse("admin:login")}
+    return render(request, "sign_on/refused.html", context, status=status)
+
+
+@never_cache
+@csrf_exempt
+@require_POST
+@sensitive_variables()
+def back_channel(request: HttpRequest, key: str) -> HttpResponse:
+    """End sessions that a provider has ended (OpenID Connect Back-Channel Logout)."""
+    provider = _found(key)
+    try:
+        claims = checked_logout_token(provider, request.POST.get("logout_token", ""))
+    except TokenRefused as refused:
+        log.warning("logout token refused", provider=provider.key, problem=str(refused))
+        try:
+            throttle_address(request)
+        except TooManyRequests as problem:
+            return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": problem.retry_after})
+        return JsonResponse({"error": "invalid_request"}, status=400)
+    number = end_by_logout_token(provider, claims)
+    log.info("sessions ended by the provider", provider=provider.key, sessions=number)
+    return HttpResponse(status=200)
+
+
+urlpatterns = [
+    path("<slug:key>/", start_page, name="sign_on"),
+    path("<slug:key>/callback/", callback_page, name="sign_on_callback"),
+    path("<slug:key>/back-channel/", back_channel, name="sign_on_back_channel"),
+]

@@ -1,0 +1,248 @@
+"""The account of a person who has signed in at a provider, and its memberships by rules (D501, D502, D504).
+
+`sign_on` is the only function that writes accounts, subjects and memberships for a provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from repository_site.core.problems import Forbidden
+from repository_site.core.wording import clean_text
+from storage.access.callers import find_user
+from storage.extension import storage_extensions
+from storage.messages.recipients import adopt_messages
+from storage.messages.writing import tell_of_membership
+from storage.models import AccessRule, IdentityProvider, StaffAccount, Storage, StorageMembership
+from storage.single_sign_on.rules import MOST_RULES, Claims, Grant, grants_of
+
+log = structlog.get_logger("sign-on")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedOnPerson:
+    """A subject of a provider, with the address that the provider has verified, or none."""
+
+    subject: str
+    address: str
+    claims: Claims
+
+
+def person_of(provider: IdentityProvider, claims: Claims) -> SignedOnPerson:
+    """Return the person with these claims. Rules and user elements must not depend on an unverified address either."""
+    address = verified_address(provider, claims)
+    trusted = {name: value for name, value in claims.items() if name != "email"} | (
+        {"email": address} if address else {}
+    )
+    return SignedOnPerson(str(claims.get("sub", "")), address, trusted)
+
+
+def verified_address(provider: IdentityProvider, claims: Claims) -> str:
+    """Return the address of a person in lower case; empty if nobody has verified it, or the domain is not assigned."""
+    address = claims.get("email")
+    if not isinstance(address, str) or len(address) > 254:
+        return ""
+    # Providers send a boolean; some send a text.
+    is_verified = claims.get("email_verified") in (True, "true") or (
+        provider.verifies_addresses and "email_verified" not in claims
+    )
+    try:
+        validate_email(address)
+    except ValidationError:
+        return ""
+    lower = address.lower()
+    return lower if is_verified and _is_assigned(provider, lower) else ""
+
+
+def _is_assigned(provider: IdentityProvider, address: str) -> bool:
+    """Tell whether a provider may speak for the domain of an address (D501)."""
+    if not provider.mail_domains:
+        return provider.collection_id is None
+    return domain_of(address) in provider.mail_domains
+
+
+def domain_of(address: str) -> str:
+    return address.rpartition("@")[2].lower()
+
+
+def rules_of(provider: IdentityProvider, storage: Storage | None = None) -> list[AccessRule]:
+    """Return the rules of a provider, or those for one storage. Those of a collection count in its storages only,
+    whatever is stored."""
+    found = AccessRule.objects.filter(provider=provider, **({"storage": storage} if storage else {}))
+    if provider.collection_id is not None:
+        found = found.filter(storage__collection_id=provider.collection_id)
+    return list(found.order_by("position", "id")[:MOST_RULES])
+
+
+def sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
+    """Return the account of a person, after its memberships have been refreshed; raise Forbidden without access."""
+    try:
+        return _sign_on(provider, person)
+    except IntegrityError:
+        # The same person signs in twice at the same time, for the first time: the other attempt has made the account.
+        return _sign_on(provider, person)
+
+
+def _sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
+    grants = grants_of(rules_of(provider), person.claims)
+    with transaction.atomic():
+        account = _known_account(provider, person) or _account_by_address(provider, person)
+        if account is None:
+            account = _new_account(provider, person, grants)
+        if reason := refuses_account(provider, account):
+            raise Forbidden(reason)
+        _remember(provider, person, account)
+        refresh_memberships(provider, account, grants)
+    return account
+
+
+def _known_account(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount | None:
+    from allauth.socialaccount.models import SocialAccount
+
+    found = SocialAccount.objects.filter(provider=str(provider.pk), uid=person.subject).first()
+    return StaffAccount.objects.get(pk=found.user_id) if found else None
+
+
+def _account_by_address(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount | None:
+    """Return the account with the verified address. Several accounts with one address are nobody's."""
+    if not person.address:
+        return None
+    found = list(StaffAccount.objects.filter(email__iexact=person.address)[:2])
+    if len(found) > 1:
+        raise Forbidden(_("Several accounts have your address. Ask a site administrator to correct that."))
+    if found and _has_subject(provider, found[0]):
+        # A subject is never replaced: addresses are given to other people.
+        raise Forbidden(_("Your account belongs to another person of this provider. Ask a site administrator."))
+    return found[0] if found else None
+
+
+def _has_subject(provider: IdentityProvider, account: StaffAccount) -> bool:
+    from allauth.socialaccount.models import SocialAccount
+
+    return bool(SocialAccount.objects.filter(provider=str(provider.pk), user_id=account.pk).exists())
+
+
+def _new_account(provider: IdentityProvider, person: SignedOnPerson, grants: Mapping[UUID, Grant]) -> StaffAccount:
+    if not grants:
+        raise Forbidden(_("No rule gives you access. Ask an administrator."))
+    if not person.address and (provider.mail_domains or provider.collection_id is not None):
+        raise Forbidden(_("The provider has not verified your address, or this provider is not for your mail domain."))
+    claims = person.claims
+    account = StaffAccount(
+        username=_free_name(provider, person),
+        email=person.address,
+        first_name=_short(claims.get("given_name")),
+        last_name=_short(claims.get("family_name")) or _short(claims.get("name")),
+        is_staff=True,
+    )
+    account.set_unusable_password()
+    account.save()
+    return account
+
+
+def _free_name(provider: IdentityProvider, person: SignedOnPerson) -> str:
+    """Return a user name. An account with the same name is another person, who gets no namesake to be mistaken for."""
+    name = person.address or clean_text(f"{provider.key}:{person.subject}", 150)
+    taken = StaffAccount.objects.filter(username__iexact=name).exists()
+    return clean_text(f"{provider.key}:{person.subject}", 150) if taken else name
+
+
+def _short(value: object) -> str:
+    return clean_text(value, 150) if isinstance(value, str) else ""
+
+
+def refuses_account(provider: IdentityProvider, account: StaffAccount) -> str:
+    """Return why a provider may not sign in an account, although the subject is known (D501)."""
+    is_assigned = bool(account.email) and domain_of(account.email) in provider.mail_domains
+    if account.is_superuser and (provider.collection_id is not None or not is_assigned):
+        return _("This provider does not sign in site administrators.")
+    if provider.collection_id is not None and not is_assigned:
+        return _("This provider is not for the mail domain of your account.")
+    if not account.is_active or not account.is_staff:
+        return _("This account cannot sign in.")
+    return ""
+
+
+def _remember(provider: IdentityProvider, person: SignedOnPerson, account: StaffAccount) -> None:
+    from allauth.socialaccount.models import SocialAccount
+
+    kept = _storable(person.claims)
+    SocialAccount.objects.update_or_create(
+        provider=str(provider.pk),
+        uid=person.subject,
+        defaults={"extra_data": kept},
+        create_defaults={"extra_data": kept, "user_id": account.pk},
+    )
+
+
+def _storable(value: Any) -> Any:
+    """Return a value of JSON without characters that the database refuses."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list) else value
+
+
+def refresh_memberships(provider: IdentityProvider, account: StaffAccount, grants: Mapping[UUID, Grant]) -> None:
+    """Replace the roles that a provider has granted to an account. Roles of other origins stay (D504)."""
+    origin = str(provider.pk)
+    held = StorageMembership.objects.select_for_update(of=("self",)).filter(account=account)
+    memberships = {each.storage_id: each for each in held.select_related("storage__collection").order_by("pk")}
+    missing = grants.keys() - memberships.keys()
+    for storage in Storage.objects.filter(pk__in=missing).select_related("collection").order_by("pk"):
+        memberships[storage.pk] = StorageMembership(account=account, storage=storage, roles=[])
+    for storage_id, membership in memberships.items():
+        grant = grants.get(storage_id)
+        if grant is None and origin not in (membership.origins or {}):
+            continue
+        _refresh(membership, origin, grant)
+
+
+def _refresh(membership: StorageMembership, origin: str, grant: Grant | None) -> None:
+    before = membership.origins, membership.user_id
+    membership.set_roles(origin, grant.roles if grant else ())
+    is_new = membership.pk is None
+    if not membership.roles:
+        membership.delete()
+        return
+    if membership.user_id is None and grant is not None:
+        user = user_of(membership.storage, grant)
+        is_taken = StorageMembership.objects.filter(storage=membership.storage, user_id=user).exists()
+        membership.user_id = None if is_taken else user
+    if is_new:
+        membership.save()
+        tell_of_membership(membership)
+    elif before != (membership.origins, membership.user_id):
+        membership.save(update_fields=["roles", "origins", "user_id"])
+        adopt_messages(membership)
+
+
+def user_of(storage: Storage, grant: Grant) -> UUID | None:
+    """Return the user element that a grant names, if exactly one has the value and is not inactive."""
+    lookups = [each.find_users for each in storage_extensions if each.find_users]
+    if not lookups or not grant.user_attribute:
+        return None
+    found = lookups[-1](storage, grant.user_attribute, grant.user_value)
+    if len(found) != 1:
+        return None
+    held = find_user(storage, found[0])
+    return found[0] if held is not None and not held.is_inactive else None
+
+
+def tried_grants(
+    provider: IdentityProvider, rules: list[AccessRule], claims: Claims
+) -> list[tuple[Storage, Grant, UUID | None]]:
+    """Return the access that rules would give, for the page that tries them out. Writes nothing."""
+    grants = grants_of(rules, claims)
+    storages = Storage.objects.filter(pk__in=grants).select_related("collection").order_by("collection__key", "key")
+    return [(each, grants[each.pk], user_of(each, grants[each.pk])) for each in storages]
