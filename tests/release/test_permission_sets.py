@@ -183,7 +183,13 @@ def test_only_administrators_change_sets(desk: MakeClient, keeper: Keeper) -> No
     assert architect.api.put(f"{API}/{SETS}/{ID['order']}", b"{}", **options).status_code == 403
     for refused_body in ({"mode": "stop", "users": [grant("anna", "show")]}, {"users": [grant("erp", "show")]}):
         assert keeper.put(f"{SETS}/{ID['order']}", refused_body).status_code == 422
-    for body in ([], {"mode": "x"}, {"users": [{"id": "x", "permissions": ["show"]}]}, {"users": [{"id": ID["anna"]}]}):
+    unreadable: list[Any] = [
+        [],
+        {"mode": "x"},
+        {"users": [{"id": "x", "permissions": ["show"]}]},
+        {"users": [{"id": ID["anna"]}]},
+    ]
+    for body in unreadable:
         assert keeper.put(f"{SETS}/{ID['order']}", body).status_code == 400
     keeper.limit("order", users=[grant("eve", "show")])
     address = f"{API}/rest/facets/users/views/detail/elements/{ID['eve']}"
