@@ -41,6 +41,7 @@ def storage_extension() -> StorageExtension:
     )
     from elements.people.administration import user_directory
     from elements.people.token_elements import mirror_token
+    from elements.permission_sets.callers import limits_of
     from elements.reading.announced import show_versions
     from elements.sizes.counted_files import COUNT_FILES
     from elements.sizes.limits import content_over_limits
@@ -50,6 +51,7 @@ def storage_extension() -> StorageExtension:
 
     return StorageExtension(
         find_user=find_user,
+        limits_of=limits_of,
         find_users=find_users,
         user_directory=user_directory,
         mirror_token=mirror_token,

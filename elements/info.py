@@ -9,6 +9,7 @@ from uuid import UUID
 from elements import derived
 from elements.locks import Lock, find_lock
 from elements.naming import NAME
+from elements.permission_sets.callers import NOTHING, denied_on
 from elements.permissions import Permission, authors_in, permissions, role_permissions
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader, ancestors
@@ -45,8 +46,9 @@ def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> ElementSta
     type = reader.types[row.type]
     drawn = read_drawn(reader.audience, row.element)
     authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
-    lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn])
-    return ElementStanding(drawn, authors, permissions(caller, type, authors), lock)
+    denied = denied_on([row.element]).get(row.element, NOTHING)
+    lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn], denied)
+    return ElementStanding(drawn, authors, permissions(caller, type, authors, denied), lock)
 
 
 def element_info(reader: Reader, caller: Caller, view: CompiledView, row: VersionRow, culture: int) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
     is_locked = lock is not Lock.NONE
     obstacles = plan_deletion(reader.types, row).obstacles()
     collection_lock = _collection_lock(reader, caller, type, lock)
+    if Permission.NEW in denied_on([row.element]).get(row.element, NOTHING):
+        collection_lock = Lock.NEVER
     takes_others = bool(type.insertables) or any(type.key in each.parents for each in reader.types.values())
     own_id = row.version
     attributes = read_exactly(rows.complete(row, (NAME,)).attributes)

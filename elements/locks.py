@@ -30,9 +30,17 @@ class Lock(StrEnum):
 
 
 def find_lock(
-    caller: Caller, type: ElementType, category: str, authors: Collection[UUID], diagrams: Collection[str]
+    caller: Caller,
+    type: ElementType,
+    category: str,
+    authors: Collection[UUID],
+    diagrams: Collection[str],
+    denied: frozenset[Permission] = frozenset(),
 ) -> Lock:
-    """Return the lock of an element. `diagrams` are the categories of the versions whose diagrams show it."""
+    """Return the lock of an element. `diagrams` are the categories of the versions whose diagrams show it; `denied` is
+    what permission sets deny the caller."""
+    if Permission.EDIT in denied:
+        return Lock.NEVER
     if Permission.EDIT not in role_permissions(caller, type):
         return Lock.ARCHITECT if Permission.EDIT in granted_to(caller) else Lock.NEVER
     if Permission.EDIT not in permissions(caller, type, authors):

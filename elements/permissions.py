@@ -93,9 +93,12 @@ def authors_in(held: Iterable[Mapping[str, Sequence[str]]]) -> set[UUID]:
     return {UUID(each) for contexts in held for name in AUTHOR_CONTEXTS for each in contexts.get(name, ())}
 
 
-def permissions(caller: Caller, type: ElementType, authors: Collection[UUID]) -> frozenset[Permission]:
-    """Return the permissions on one element. If it has authors, only they and architects may change it."""
-    granted = role_permissions(caller, type)
+def permissions(
+    caller: Caller, type: ElementType, authors: Collection[UUID], denied: frozenset[Permission] = frozenset()
+) -> frozenset[Permission]:
+    """Return the permissions on one element. If it has authors, only they and architects may change it. Permission sets
+    deny some to others than administrators (D490)."""
+    granted = role_permissions(caller, type) - denied
     if authors and caller.element_id not in authors and not is_architect(caller):
         return granted - {Permission.EDIT, Permission.DELETE}
     return granted

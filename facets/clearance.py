@@ -16,6 +16,8 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, Property, View, ViewType
 from facets.blueprint.private_content import PRIVATE, TOKEN_TYPE, TRACES, USER_TYPE
 from facets.configuration import Configuration, compile_blueprint
+from facets.permission_sets import Limits
+from repository_site.core.database.statements import engine
 from storage.access.callers import Caller
 from storage.options import Role
 
@@ -47,21 +49,32 @@ def clearance_of(roles: Collection[Role]) -> Clearance:
     return Clearance.COLLEAGUE if any(role is not Role.VIEWER for role in roles) else Clearance.READER
 
 
+def scope_limits() -> Limits | None:
+    """Return what permission sets deny the caller of the scope (D490)."""
+    found = engine().narrowing
+    return found if isinstance(found, Limits) else None
+
+
 def visible_to_caller(caller: Caller, whole: Configuration) -> Configuration:
     return visible_to(clearance_of(caller.roles), whole, caller.scope.facets)
 
 
 def visible_to(clearance: Clearance, whole: Configuration, facets: frozenset[str] | None = None) -> Configuration:
-    """Return the part of a configuration that a caller sees, optionally of some facets only (D489). It is made once and
-    kept with the configuration."""
+    """Return the part of a configuration that a caller sees, optionally of some facets only (D489), and without the
+    facets that permission sets hide from the caller of the scope (D490). It is made once and kept with the
+    configuration."""
+    limits = scope_limits()
+    if limits is not None and limits.facets:
+        known = frozenset(each.name for each in whole.blueprint.facets) if facets is None else facets
+        facets = known - limits.facets
     if facets is not None:
         seen = _limited(clearance, whole, facets)
     elif clearance is Clearance.ADMINISTRATOR:
         return whole
     else:
         seen = whole.keep(("visible to", clearance), lambda: _Part(clearance, whole).configuration())
-    # Storages with equal configurations share everything but the revision.
-    return seen if seen.revision == whole.revision else replace(seen, revision=whole.revision)
+    # Storages with equal configurations share everything but the revision and the sets.
+    return seen if seen.revision == whole.revision else replace(seen, revision=whole.revision, sets=whole.sets)
 
 
 def _limited(clearance: Clearance, whole: Configuration, facets: frozenset[str]) -> Configuration:
@@ -113,6 +126,7 @@ class _Part:
             named=MappingProxyType(named),
             partial=users if hidden else frozenset(),
             hidden_texts=users if has_texts else frozenset(),
+            sets=whole.sets,
         )
 
     def _properties_of_users(self) -> tuple[Property, ...]:

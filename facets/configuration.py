@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from facets.blueprint.cycles import Category, ReleaseCycle, State, Transition
 from facets.blueprint.definitions import Blueprint, ElementType, Facet, LayoutDefinition, Property, View, ViewType
+from facets.permission_sets import NO_SETS, PermissionSets
 from facets.rows.reading import read_rows
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, ask
@@ -143,6 +144,8 @@ class Configuration:
     """Ids of the types of which this part does not show every property (D398)."""
     hidden_texts: frozenset[str] = frozenset()
     """Those of them that have texts in a property that this part does not show (D390)."""
+    sets: PermissionSets = field(default=NO_SETS, repr=False)
+    """Permission sets of the storage (D490); storages with equal configurations do not share them."""
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     _original: Configuration | None = field(default=None, repr=False)
     """The first of equal configurations, kept alive by the others."""
@@ -240,7 +243,8 @@ def _load(storage: Storage) -> Configuration:
     """Read in the scope of this storage, whatever the scope of the caller: no rows of another storage may get in."""
     with tenant_scope(storage):
         stored = read_rows()
-    return compile_configuration(stored.revision, stored.cultures, stored.blueprint, stored.type_ids)
+    found = compile_configuration(stored.revision, stored.cultures, stored.blueprint, stored.type_ids)
+    return replace(found, sets=stored.sets, _original=found._original or found) if stored.sets else found
 
 
 def compile_configuration(

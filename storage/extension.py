@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from repository_site.core.database.narrowing import Narrowing
 from repository_site.core.extension_point import ExtensionPoint
 from storage.jobs.declaring import AnyJob
 from storage.models import ApiToken, Storage, TenantModel
 from storage.options import Role
+
+if TYPE_CHECKING:
+    from storage.access.callers import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class StorageExtension:
     find_users: Callable[[Storage, str, str], list[UUID]] | None = None
     """Returns up to two user elements whose attribute has a text, without regard to letter case."""
     user_directory: UserDirectory | None = None
+    limits_of: Callable[[Storage, Callable[[], Caller | None]], Narrowing | None] | None = None
+    """Returns what permission sets hide from a caller and deny (D491). Looks for the caller only if the storage has
+    sets. Called in the scope."""
     mirror_token: Callable[[Storage, ApiToken], None] | None = None
     """Keeps the element of a token up to date; called in the transaction that issues or revokes the token."""
     counted_models: Mapping[str, type[TenantModel]] = field(default_factory=dict)

@@ -38,7 +38,7 @@ from repository_site.core.problems import Busy, NotFound, Problem, TooManyReques
 from repository_site.core.rest.errors import status_of
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.streamed_response import StreamedResponse
-from storage.access.callers import Caller, anonymous_reader
+from storage.access.callers import Caller, anonymous_reader, narrow_to
 from storage.access.staff import staff_caller
 from storage.models import AnonymousAccess, Storage
 from storage.tenancy.addresses import public_base
@@ -118,6 +118,7 @@ def in_scope(view: View, *, snapshot: bool = False) -> View:
         def work() -> HttpResponseBase:
             with ExitStack() as scope:
                 scope.enter_context(tenant_scope(storage, snapshot=snapshot, timeout=timeout))
+                narrow_to(storage, partial(page_caller, request))
                 response = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse) and not isinstance(response, ReadPage):
                     response.render()

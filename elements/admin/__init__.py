@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from elements.admin import appearance, bpmn, detail, diagram_editor, lists, palette, parts
+from elements.admin.access import pages as access_pages
 from elements.admin.bulk import pages as bulk_pages
 from elements.admin.comparison import record, versions
 from elements.admin.cultures import pages as culture_pages
@@ -15,8 +16,9 @@ from storage.admin.files import ADMINISTRATORS
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 __all__ = [
-    "appearance", "bpmn", "bulk_pages", "choices", "culture_pages", "detail", "diagram_editor", "exporting",
-    "importing", "lists", "pages", "palette", "parts", "record", "translations", "tree_pages", "versions", "views",
+    "access_pages", "appearance", "bpmn", "bulk_pages", "choices", "culture_pages", "detail", "diagram_editor",
+    "exporting", "importing", "lists", "pages", "palette", "parts", "record", "translations", "tree_pages", "versions",
+    "views",
 ]  # fmt: skip
 
 # Here, so that it comes after the lists of elements.

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from elements.admin import parts
+from elements.admin.access import panel as access_panel
 from elements.admin.comparison import record, versions
 from elements.admin.labels import element_address
 from elements.admin.panels import ElementPage, Panel, add_address, find_page
@@ -86,7 +87,7 @@ def facts_of(page: ElementPage) -> Iterator[Fact]:
 
 def panels_of(page: ElementPage) -> list[Panel]:
     added = [panel for extension in elements_extensions for panel in extension.panels]
-    panels = (*parts.PANELS, versions.PANEL, record.PANEL, *added)
+    panels = (*parts.PANELS, versions.PANEL, record.PANEL, access_panel.PANEL, *added)
     return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)
 
 

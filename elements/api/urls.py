@@ -14,6 +14,7 @@ from elements.api.events.webhook_viewset import WebhookViewSet
 from elements.api.files.file_viewset import FileViewSet
 from elements.api.finding.permalink_viewset import PermalinkViewSet
 from elements.api.finding.search_viewset import SearchViewSet
+from elements.api.permissions.set_viewset import PermissionSetViewSet
 from elements.api.reporting_viewset import ReportingViewSet
 from elements.api.type_schema_viewset import TypeSchemaViewSet
 from storage.api.viewset import reads
@@ -29,6 +30,7 @@ WEBHOOKS = f"{REST}/webhooks"
 WEBHOOK = f"{WEBHOOKS}/<str:webhookId>"
 SUBSCRIPTIONS = "<str:collectionId>/<str:storageId>/_api/v1/subscriptions/<str:elementId>"
 PERMALINKS = "<str:collectionId>/<str:storageId>/_api/v1/permalinks"
+PERMISSION_SETS = f"{REST}/permissions/permissionsets"
 TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
@@ -43,6 +45,14 @@ urlpatterns = [
     path(f"{WEBHOOK}/rotate", WebhookViewSet.as_view({"post": "rotate_webhook_secret"})),
     path(f"{WEBHOOK}/deliveries", WebhookViewSet.as_view(reads("list_webhook_deliveries"))),
     path(f"{WEBHOOK}/redeliver", WebhookViewSet.as_view({"post": "redeliver_to_webhook"})),
+    path(
+        f"{PERMISSION_SETS}/<str:elementId>",
+        PermissionSetViewSet.as_view({**reads("retrieve"), "put": "update", "delete": "destroy"}),
+    ),
+    path(
+        f"{REST}/permissions/facets/<str:facetId>",
+        PermissionSetViewSet.as_view({**reads("get_facet_set"), "put": "set_facet_set"}),
+    ),
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
     path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),

@@ -24,7 +24,7 @@ from facets.configuration import CompiledView, Configuration, configuration_of
 from repository_site.core.database.repeating import repeated
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem
-from storage.access.callers import Caller
+from storage.access.callers import Caller, narrow_to
 from storage.access.recalling import recall_caller
 from storage.jobs.declaring import job, periodic_job
 from storage.jobs.every_storage import in_every_storage
@@ -188,6 +188,7 @@ def _run_next(storage: Storage, id: str) -> bool:
         caller = recall_caller(storage, run.caller_label)
         if caller is None:
             raise Forbidden(_("The caller has no access to the storage any more."))
+        narrow_to(storage, lambda: caller)
         sql = "SELECT unnest(b.elements[%s:%s])::text FROM elements_bulkrun b WHERE b.id = %s::uuid"
         elements = [row[0] for row in fetch(sql, [run.processed + 1, run.processed + BATCH, id])]
         writer = settled_writer(storage, caller, run.request_id)

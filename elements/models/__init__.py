@@ -10,6 +10,7 @@ from elements.models.marks import ContentMark
 from elements.models.names import VersionName
 from elements.models.people import User, UserGroup
 from elements.models.permalinks import LinkType, Permalink
+from elements.models.permissions import InheritedSet
 from elements.models.references import Reference
 from elements.models.saved_lists import SavedList
 from elements.models.search import SearchDocument, SearchFile, SearchPosting, SearchWord
@@ -17,7 +18,7 @@ from elements.models.tables import TableImport, TableMapping
 
 __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
-    "Lane", "LinkType", "Permalink", "Reference", "SavedList", "SearchDocument", "SearchFile", "SearchPosting",
-    "SearchWord", "Shape", "ShapeFlow", "TableImport", "TableMapping", "User", "UserGroup", "VersionFile",
-    "VersionName",
+    "InheritedSet", "Lane", "LinkType", "Permalink", "Reference", "SavedList", "SearchDocument", "SearchFile",
+    "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "TableImport", "TableMapping", "User", "UserGroup",
+    "VersionFile", "VersionName",
 ]  # fmt: skip

@@ -48,6 +48,7 @@ class BulkRefusal(TenantModel):
     """An element that a bulk change has left as it was, with the reasons."""
 
     storage_through = "run"
+    concerns = ("element_id",)
 
     run = tenant_link("elements.BulkRun", "refusals")
     element_id = models.UUIDField(help_text="The element, which may have been deleted.")

@@ -11,6 +11,8 @@ class ElementChange(TenantModel):
     Ids are not foreign keys, so that the history stays when the element is deleted.
     """
 
+    concerns = ("element_id",)
+
     class Action(models.TextChoices):
         CREATED = "created"
         UPDATED = "updated"

@@ -10,6 +10,7 @@ class Lane(TenantModel):
     """A lane of the diagram of a version, or a pool: the rectangle around a process and its lanes (D270)."""
 
     storage_through = "version"
+    concerns = ("element_id",)
 
     version = tenant_link("elements.ElementVersion", "lanes")
     position = models.PositiveIntegerField()
@@ -35,6 +36,7 @@ class Shape(TenantModel):
     """An element drawn in the diagram of a version; its id is the shapeId of the API."""
 
     storage_through = "version"
+    concerns = ("element_id",)
 
     version = tenant_link("elements.ElementVersion", "shapes")
     element = tenant_link("elements.Element", "shapes")
@@ -69,6 +71,7 @@ class ShapeFlow(TenantModel):
     """An arrow of a diagram: `predecessor` comes before `shape`. Both are of the same version."""
 
     storage_through = "shape"
+    concerns = ("shape.element_id", "predecessor.element_id")
 
     shape = tenant_link("elements.Shape", "predecessors")
     predecessor = tenant_link("elements.Shape", "successors")
@@ -91,6 +94,7 @@ class BpmnSource(TenantModel):
     """The BPMN document that was last imported into a version. An export starts from it (D271)."""
 
     storage_through = "version"
+    concerns = ("version.element_id",)
 
     version = tenant_link("elements.ElementVersion", "+")
     document = models.TextField()

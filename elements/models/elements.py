@@ -19,6 +19,7 @@ class Element(TenantModel):
     """
 
     storage_through = "type"
+    concerns = ("id",)
 
     creation_id = models.UUIDField(help_text="The id of the first copy (D11).")
     type = tenant_link("facets.ElementType", "+")
@@ -49,6 +50,7 @@ class ElementVersion(TenantModel):
     """One version. Attributes are in wire form, `{name: {culture: value}}`, without derived ones."""
 
     storage_through = "element"
+    concerns = ("element_id",)
 
     element = tenant_link("elements.Element", "versions")
     state = models.CharField(max_length=100, blank=True)

@@ -10,6 +10,7 @@ class VersionFile(TenantModel):
     """A file in an attribute of a version (D451). Its keys keep files that are in use, and decide who may read them."""
 
     storage_through = "version"
+    concerns = ("version.element_id",)
 
     version = tenant_link("elements.ElementVersion", "+")
     attribute = models.CharField(max_length=100)

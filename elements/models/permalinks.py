@@ -15,6 +15,8 @@ class LinkType(models.TextChoices):
 class Permalink(TenantModel):
     """A short address of an element, a version, a selection or a facet (D413). It may outlive its target."""
 
+    concerns = ("target_id",)
+
     key = models.CharField(max_length=20, help_text="The last part of the address.")
     link_type = models.CharField(max_length=20, choices=LinkType)
     target_id = models.UUIDField(null=True, help_text="The element or version, which may have been deleted.")

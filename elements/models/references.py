@@ -11,6 +11,7 @@ class Reference(TenantModel):
     the target (D6)."""
 
     storage_through = "version"
+    concerns = ("target_id",)
 
     version = tenant_link("elements.ElementVersion", "references")
     context = models.CharField(max_length=100)

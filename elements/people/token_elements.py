@@ -47,7 +47,8 @@ def _write(token: ApiToken, type: ElementType, configuration: Configuration) -> 
     else:
         type_id = str(configuration.type_ids[TOKEN_TYPE])
         # No published version: only callers who see drafts see which programs have access (D206).
-        statements.insert_elements([(element, element, type_id, None, 0, "", element, None)])
+        new_element = (element, element, type_id, None, 0, "", element, None)
+        statements.insert_elements(configuration.sets, [new_element])
         state = ("", Category.STATIC.value, None, None)
         new = (element, element, *state, *content, token.valid_from, until, now, None)
         statements.insert_versions([new])

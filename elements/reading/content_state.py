@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.selection import Milestone, Selection
 from repository_site.core.database.prepared import Row
-from repository_site.core.database.statements import Question, ask
+from repository_site.core.database.statements import Question, ask, engine
 
 T = TypeVar("T")
 # Number of elements between two milestones; skipping so many costs little compared with reading a page.
@@ -65,7 +65,8 @@ def content_state_of_scope() -> Question[str]:
 
     def understand(rows: list[Row]) -> str:
         [(marks, storage, _)] = rows
-        return f"{storage} {marks}" if marks else ""
+        # What permission sets hide from the caller is as if it were not in the content (D491).
+        return f"{storage} {marks} {engine().hidden}".rstrip() if marks else ""
 
     return Question(sql, (), understand)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from elements.permission_sets.callers import without_hidden
 from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import TooHeavy, most_text
@@ -60,15 +61,17 @@ def read_changes(
     rows = _read_rows(element, limit, offset, leave_out=leave_out, newest_first=newest_first)
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []
-    for version, action, changed_on, caller, label, request_id, before, after, _size in rows:
+    values = without_hidden([None if text is None else read_exactly(text) for row in rows for text in row[6:8]])
+    for number, (version, action, changed_on, caller, label, request_id, *_values) in enumerate(rows):
+        before, after = values[2 * number : 2 * number + 2]
         change: dict[str, Any] = {
             "versionId": version,
             "action": action,
             "changedOn": wire_datetime(changed_on, reader.zone),
             "caller": label,
             "requestId": request_id,
-            "before": None if before is None else read_exactly(before),
-            "after": None if after is None else read_exactly(after),
+            "before": before,
+            "after": after,
         }
         if caller in callers:
             change["changedBy"] = reader.reference(callers[caller])

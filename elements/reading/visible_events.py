@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from elements.filters.conditions import ALWAYS, Condition, all_of, negation
 from facets.blueprint.private_content import TOKEN_TYPE, USER_TYPE
-from facets.clearance import HIDDEN, Clearance, clearance_of, visible_to, visible_to_caller
+from facets.clearance import HIDDEN, Clearance, clearance_of, scope_limits, visible_to, visible_to_caller
 from facets.configuration import Configuration
 from repository_site.core.database.statements import text_array
 from repository_site.core.rest.rendering import to_json
@@ -41,7 +41,10 @@ def _cleared(clearance: Clearance, whole: Configuration) -> Condition:
     if clearance is Clearance.READER:
         # If a program records sign-ins, most changes of a user are sign-ins.
         return all_of([PUBLIC, opened, negation(of_user)])
-    others = Condition("e.type <> ALL(%s::text[])", (text_array(TOKEN_EVENTS),))
+    limits = scope_limits()
+    # They name places of the configuration, such as hidden facets.
+    unseen = [EventType.CONFIGURATION_CHANGED.value] if limits and limits.facets else []
+    others = Condition("e.type <> ALL(%s::text[])", (text_array([*TOKEN_EVENTS, *unseen]),))
     hidden = Condition(ONLY_THESE, (to_json(sorted(HIDDEN[clearance])).decode(),))
     return all_of([opened, others, negation(all_of([of_user, hidden]))])
 

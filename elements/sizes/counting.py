@@ -18,7 +18,7 @@ from django.utils import timezone
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import engine, fetch
 from storage.models import Storage
 
 OWNER = "owner"
@@ -54,23 +54,25 @@ class ElementCounts:
         return sum(each.get(category, 0) for each in self.by_facet.values())
 
 
-_kept: dict[tuple[UUID, frozenset[str]], tuple[int, ElementCounts]] = {}
-"""By storage and the types that the caller does not see."""
+CountKey = tuple[UUID, frozenset[str], str]
+_kept: dict[CountKey, tuple[int, ElementCounts]] = {}
+"""By storage, and the types and permission sets that hide elements from the caller."""
 
 
 def count_elements(storage: Storage, configuration: Configuration) -> ElementCounts:
     now = timezone.now()
-    revision, kept = _kept.get((storage.id, configuration.closed), (None, None))
+    key = storage.id, configuration.closed, engine().hidden
+    revision, kept = _kept.get(key, (None, None))
     if kept is not None and revision == configuration.revision and now - kept.counted_on < KEEP:
         return kept
     started = time.perf_counter()
     counted = _count(configuration, now)
     if time.perf_counter() - started > SLOW:
-        _keep((storage.id, configuration.closed), configuration.revision, counted, now)
+        _keep(key, configuration.revision, counted, now)
     return counted
 
 
-def _keep(key: tuple[UUID, frozenset[str]], revision: int, counted: ElementCounts, now: datetime) -> None:
+def _keep(key: CountKey, revision: int, counted: ElementCounts, now: datetime) -> None:
     kept = ElementCounts(counted.by_facet, counted.ownerless_drafts, counted.counted_on, is_kept=True)
     _kept[key] = (revision, kept)
     for other, (_, each) in list(_kept.items()):

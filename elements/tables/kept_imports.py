@@ -36,7 +36,7 @@ from facets.clearance import visible_to_caller
 from repository_site.core.database.repeating import repeated
 from repository_site.core.problems import Conflict, Forbidden, Problem
 from repository_site.core.wording import clean_text, printable
-from storage.access.callers import Caller
+from storage.access.callers import Caller, narrow_to
 from storage.access.recalling import recall_caller
 from storage.jobs.declaring import job, periodic_job
 from storage.jobs.every_storage import in_every_storage
@@ -175,6 +175,7 @@ def _run(storage: Storage, id: str) -> None:
                 caller = recall_caller(storage, table.caller_label)
                 if caller is None:
                     raise Forbidden(_("The caller has no access to the storage any more."))
+                narrow_to(storage, lambda: caller)
                 _take_step(storage, caller, table, read_any(bytes(table.content), table.name, LARGE))
             except Problem as problem:
                 _stop(table, problem)

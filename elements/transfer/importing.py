@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
+from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
 from elements.transfer.file_archives import import_files
 from elements.transfer.file_checks import ImportedElement, Survey
@@ -96,6 +97,8 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
         result.shapes = len(survey.shapes)
         if not dry_run:
             write_elements(configuration, survey)
+            if configuration.sets:
+                rebuild_inherited()
             _check_everything()
             _record_events(survey)
             if quota is not None:

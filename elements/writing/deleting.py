@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from elements.locks import CHANGEABLE
-from elements.permissions import Permission, permissions
+from elements.permissions import Permission
 from elements.reading.rows import VersionRow
 from elements.writing import statements
 from elements.writing.deciding.rights import Rights, lock_refusal
@@ -25,6 +25,7 @@ from facets.blueprint.cycles import EVER_PUBLISHED
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+from storage.tenancy.scope import whole_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def delete_element(writer: Writer, found: VersionRow, findings: Findings, on_loc
     return outcome.done[0]
 
 
+@whole_content()
 def delete_many(writer: Writer, found: Sequence[VersionRow], on_locked: OnLocked | None = None) -> DeletionOutcome:
     """Delete those versions, with the last version the element, that nothing needs except others of them.
 
@@ -106,7 +108,7 @@ def _delete(
     # Lock diagrams before their elements, as drawing does.
     erasure = load_erasure(writer, [row.element for row in found]) if in_diagrams else None
     versions = {row.element: row.version for row in found}
-    stored = lock_elements(versions, versions.values(), to_delete=True)
+    stored = lock_elements(versions, versions.values(), to_delete=True).visible()
     rows = [stored.versions.get(row.version) for row in found]
     if on_locked is not None:
         on_locked(rows)
@@ -167,7 +169,7 @@ def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:
 
 def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Refusal]:
     row, rights = deletion.row, Rights(writer, stored)
-    if Permission.DELETE not in permissions(writer.caller, deletion.type, rights.authors(row)):
+    if Permission.DELETE not in rights.permissions_on(deletion.type, row):
         yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)
     for text in deletion.state_obstacles():
         yield conflict(row.version, text)

@@ -11,8 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from elements.reading.bounds import at_most, most_written_rows
-from repository_site.core.database.statements import engine, fetch
+from facets.clearance import scope_limits
+from repository_site.core.database.statements import engine, fetch, id_array, look_up
 from repository_site.core.problems import placed
+from repository_site.core.wording import GUID
+from storage.tenancy.scope import as_caller
 
 REFERRED, DRAWN = "referred", "drawn"
 WHAT = {
@@ -25,9 +28,15 @@ WHAT = {
     "released": gettext_noop("it has released elements"),
     "calls": gettext_noop("an active token acts for this user"),
     "enters": gettext_noop("a staff account belongs to this user"),
+    "named": gettext_noop("a permission set names it"),
 }
 # Number of obstacles that a message names.
 SHOWN = 5
+
+
+# Users and groups that permission sets name.
+GRANTEES = """facets_permissionset p CROSS JOIN LATERAL jsonb_each(p.entries) AS x (permission, ids)
+            CROSS JOIN LATERAL jsonb_array_elements_text(x.ids) AS g (id)"""
 
 
 class _Kind(NamedTuple):
@@ -48,7 +57,10 @@ KINDS = {
     "created": _Kind("v.id::text", "elements_elementversion v", "v.created_by_id", "v.id"),
     "changed": _Kind("v.id::text", "elements_elementversion v", "v.changed_by_id", "v.id"),
     "released": _Kind("v.id::text", "elements_elementversion v", "v.released_by_id", "v.id"),
+    "named": _Kind("p.number::text", GRANTEES, "g.id::uuid", "p.id"),
 }
+SEEN = """SELECT e.id::text FROM elements_element e WHERE e.id = ANY(%s::uuid[])
+    UNION SELECT v.id::text FROM elements_elementversion v WHERE v.id = ANY(%s::uuid[])"""
 # A distributed database has these tables elsewhere.
 PEOPLE_SQL = """
     (SELECT 'calls', t.name, (CASE WHEN t.id = ANY(%(elements)s::uuid[]) THEN t.id ELSE t.user_id END)::text
@@ -95,13 +107,30 @@ def find_needs(elements: Sequence[str], versions: Sequence[str], *, also_shapes:
 
 
 def sentences(found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a sentence for each kind among needs."""
+    """Return a sentence for each kind among needs. It names nothing that the caller does not see (D493)."""
     named: dict[str, list[str]] = {}
-    for what, text in found:
+    every = list(found)
+    hidden = _hidden(text.rsplit(" ", 1)[-1] for _what, text in every)
+    for what, text in every:
+        if text.rsplit(" ", 1)[-1] in hidden:
+            continue
         names, name = named.setdefault(what, []), _place(text) if what == REFERRED else text
         if name not in names:
             names.append(name)
-    return [placed(_(WHAT[what]), _shown(names)) for what, names in named.items()]
+    texts = [placed(_(WHAT[what]), _shown(names)) for what, names in named.items()]
+    # A read is computed without them. A change must keep them.
+    return texts or ([_("elements that you cannot see need it")] if hidden and not engine().hidden else [])
+
+
+def _hidden(needing: Iterable[str]) -> set[str]:
+    """Return those of some elements and versions that the caller of the scope does not see."""
+    limits = scope_limits()
+    if limits is None or not limits.hidden:
+        return set()
+    ids = {each for each in needing if GUID.fullmatch(each)}
+    with as_caller():
+        seen = {row[0] for row in look_up(SEEN, [id_array(ids), id_array(ids)])}
+    return ids - seen
 
 
 def _kinds(*, also_shapes: bool) -> dict[str, _Kind]:

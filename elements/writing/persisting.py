@@ -49,11 +49,12 @@ def prepare_changes(writer: Writer, changes: Sequence[PlannedChange], findings: 
 def write_prepared(writer: Writer, changes: Sequence[PlannedChange], prepared: Preparation) -> None:
     places = dict(prepared.places)
     new = [each for each in changes if each.is_new]
-    statements.insert_elements([_element_row(writer, each, places.pop(each.element)) for each in new])
+    sets = writer.configuration.sets
+    statements.insert_elements(sets, [_element_row(writer, each, places.pop(each.element)) for each in new])
     statements.insert_versions([_version_row(writer, each) for each in new])
     old = [each for each in changes if not each.is_new]
     update = statements.update_of_versions([(each.version, *_content(writer, each)) for each in old])
-    statements.move_elements([(element, *place) for element, place in places.items()])
+    statements.move_elements(sets, [(element, *place) for element, place in places.items()])
     statements.replace_references(
         (each.version, context, targets) for each in changes for context, targets in each.related.items()
     )

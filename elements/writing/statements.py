@@ -11,8 +11,10 @@ from uuid import UUID, uuid4
 from django.db.models import ManyToOneRel
 
 from elements.models import ElementVersion
+from elements.permission_sets.inheritance import keep_inherited
 from elements.reading.rows import VersionRow
 from elements.writing.deciding.sibling_order import Sibling
+from facets.permission_sets import PermissionSets
 from repository_site.core.database.prepared import Statement
 from repository_site.core.database.statements import as_arrays, engine, fetch, look_up
 
@@ -27,8 +29,11 @@ def execute_together(statements: Sequence[Statement]) -> None:
     engine().look_up_all(statements)
 
 
-def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, str, str | None]]) -> None:
-    """Insert rows of id, creation id, type, parent, position, rank, newest and published version."""
+def insert_elements(
+    sets: PermissionSets, rows: Sequence[tuple[str, str, str, str | None, int, str, str, str | None]]
+) -> None:
+    """Insert rows of id, creation id, type, parent, position, rank, newest and published version, below the permission
+    sets of the storage."""
     if rows:
         sql = """INSERT INTO elements_element
                 (id, creation_id, type_id, parent_id, position, rank, newest_id, published_id)
@@ -36,6 +41,7 @@ def insert_elements(rows: Sequence[tuple[str, str, str, str | None, int, str, st
                 %s::uuid[], %s::uuid[], %s::uuid[], %s::uuid[], %s::int[], %s::text[], %s::uuid[], %s::uuid[])
                 AS n (id, creation, type, parent, position, rank, newest, published)"""
         execute(sql, as_arrays(rows))
+        keep_inherited(sets, [row[0] for row in rows])
 
 
 def insert_versions(rows: Sequence[tuple[Any, ...]]) -> None:
@@ -121,13 +127,14 @@ def replace_references(contexts: Iterable[tuple[str, str, Sequence[str]]]) -> No
         execute(sql, as_arrays(rows))
 
 
-def move_elements(rows: Sequence[tuple[str, str | None, int, str]]) -> None:
-    """Move elements by rows of element, parent, position and rank."""
+def move_elements(sets: PermissionSets, rows: Sequence[tuple[str, str | None, int, str]]) -> None:
+    """Move elements by rows of element, parent, position and rank, below the permission sets of the storage."""
     if rows:
         sql = """UPDATE elements_element e SET parent_id = n.parent, position = n.position, rank = n.rank
             FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::text[]) AS n (id, parent, position, rank)
             WHERE e.id = n.id"""
         execute(sql, as_arrays(rows))
+        keep_inherited(sets, [row[0] for row in rows])
 
 
 class Siblings(NamedTuple):

@@ -9,11 +9,13 @@ parts; the database then aborts one of them, and the server retries it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from django.conf import settings
 
+from elements.permission_sets.callers import Denied, denied_on, hidden_among
+from elements.permissions import Permission
 from elements.reading import rows
 from elements.reading.bounds import most_text, most_written_rows
 from elements.reading.rows import VersionRow
@@ -43,6 +45,18 @@ class Stored:
     references: Mapping[str, Mapping[str, Sequence[str]]]
     drawn_in: Mapping[str, Sequence[Diagram]]
     """The versions whose diagrams show an element, by element."""
+    denied: Denied = field(default_factory=dict)
+    """What permission sets deny the caller, by element (D490)."""
+
+    def visible(self) -> Stored:
+        """Return the same without the elements that the caller does not see. A request that names them names
+        nothing."""
+        hidden = {element for element, denied in self.denied.items() if Permission.OPEN in denied}
+        if not hidden:
+            return self
+        elements = {element: each for element, each in self.elements.items() if element not in hidden}
+        versions = {version: row for version, row in self.versions.items() if row.element not in hidden}
+        return replace(self, elements=elements, versions=versions)
 
     def diagrams(self, element: str) -> Sequence[Diagram]:
         return self.drawn_in.get(element, ())
@@ -85,7 +99,7 @@ def _read(found: dict[str, StoredElement], versions: Collection[str]) -> Stored:
     drawn_in = _drawn_in(found)
     diagrams = {each.version for found in drawn_in.values() for each in found}
     references = rows.read_references(sorted({*read, *diagrams}), None, most_written_rows())
-    return Stored(found, read, references, drawn_in)
+    return Stored(found, read, references, drawn_in, denied_on(found))
 
 
 def hold_elements(
@@ -119,7 +133,8 @@ class ReferenceTarget(NamedTuple):
 def lock_targets(
     elements: Collection[str], versions: Collection[str], *, to_delete: bool = False
 ) -> dict[str, ReferenceTarget]:
-    """Return targets by element id and by version id. Nobody can delete them before this transaction ends."""
+    """Return targets by element id and by version id. Nobody can delete them before this transaction ends. Those that
+    the caller does not see are missing, unless they are to be deleted with what contains them."""
     owners = elements_of(versions)
     wanted = {*elements, *owners.values()}
     if not wanted:
@@ -128,6 +143,8 @@ def lock_targets(
     sql = f"""SELECT e.id::text, e.type_id::text, e.parent_id::text FROM elements_element e
         WHERE e.id = ANY(%s::uuid[]) ORDER BY e.id FOR {strength}"""  # noqa: S608  constants
     found = {row[0]: ReferenceTarget(*row) for row in look_up(sql, [id_array(wanted)])}
+    for hidden in () if to_delete else hidden_among(found):
+        del found[hidden]
     return found | {version: found[element] for version, element in owners.items() if element in found}
 
 
@@ -242,3 +259,7 @@ class CurrentState:
     stored: Stored
     targets: Mapping[str, ReferenceTarget]
     ancestry: Ancestry
+    denied: Denied = field(default_factory=dict)
+    """What permission sets deny the caller on the targets, some of which are new parents."""
+    hidden: frozenset[str] = frozenset()
+    """Targets of stored references that the caller does not see. They stay (D493)."""

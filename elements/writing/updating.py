@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from elements.permission_sets.callers import denied_on, hidden_among
 from elements.reading.rows import VersionRow
 from elements.writing.deciding.updates import UpdatePlan, decide_update
 from elements.writing.findings import Findings, FindingsByElement
@@ -12,13 +13,16 @@ from elements.writing.inputs import ElementInput
 from elements.writing.persisting import prepare_changes, write_changes, write_prepared
 from elements.writing.stored import CurrentState, ReferenceTarget, Stored, lock_ancestry, lock_elements, lock_targets
 from elements.writing.writers import Writer
+from facets.clearance import scope_limits
 from facets.configuration import CompiledView
+from storage.tenancy.scope import whole_content
 
 # Called with the stored versions that a request names, once they are locked; None for each new or unknown one. It may
 # raise a problem to refuse the change.
 OnLocked = Callable[[list[VersionRow | None]], None]
 
 
+@whole_content()
 def update_elements(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
 ) -> list[str]:
@@ -28,6 +32,7 @@ def update_elements(
     return list(plan.versions)
 
 
+@whole_content()
 def plan_update(
     writer: Writer, view: CompiledView, given: Sequence[ElementInput], findings: Findings, on_locked: OnLocked
 ) -> UpdatePlan:
@@ -51,6 +56,7 @@ class UpdateOutcome:
 Describe = Callable[[VersionRow, Mapping[str, Sequence[str]]], ElementInput]
 
 
+@whole_content()
 def update_each(
     writer: Writer,
     view: CompiledView,
@@ -65,13 +71,11 @@ def update_each(
 
     The place of each input is the id of its element. Elements that the change leaves as they are get no history.
     """
-    stored = lock_elements(elements, versions, living_in_diagrams=writer.configuration.living_in_diagrams)
+    stored = lock_elements(elements, versions, living_in_diagrams=writer.configuration.living_in_diagrams).visible()
     found = [(each, stored.version_of(each, None)) for each in elements]
     found += [(row.element, row) for each in versions if (row := stored.versions.get(each))]
-    given = [
-        ElementInput(id, id) if row is None else describe(row, stored.references.get(row.version, {}))
-        for id, row in found
-    ]
+    seen = _visible_references(stored)
+    given = [ElementInput(id, id) if row is None else describe(row, seen.get(row.version, {})) for id, row in found]
     findings = FindingsByElement()
     plan = decide_update(writer, view, given, _around(stored, given), findings, in_any_state=in_any_state)
     wanted = [each for each in plan.changes if each.changed and each.element not in findings.by_element]
@@ -95,14 +99,35 @@ def _load(writer: Writer, given: Sequence[ElementInput], on_locked: OnLocked) ->
         {each.id for each in given if each.id},
         {each.version for each in given if each.version},
         living_in_diagrams=writer.configuration.living_in_diagrams,
-    )
+    ).visible()
     on_locked([stored.version_of(each.id, each.version) for each in given])
     return _around(stored, given)
 
 
 def _around(stored: Stored, given: Sequence[ElementInput]) -> CurrentState:
     targets = lock_targets(*_named(given))
-    return CurrentState(stored, targets, lock_ancestry(*_moving(given, stored, targets)))
+    ancestry = lock_ancestry(*_moving(given, stored, targets))
+    if scope_limits() is None:
+        return CurrentState(stored, targets, ancestry)
+    denied = denied_on({each.element for each in targets.values()})
+    return CurrentState(stored, targets, ancestry, denied, _hidden_targets(stored))
+
+
+def _hidden_targets(stored: Stored) -> frozenset[str]:
+    if scope_limits() is None:
+        return frozenset()
+    held = {one for contexts in stored.references.values() for ids in contexts.values() for one in ids}
+    return frozenset(hidden_among(held))
+
+
+def _visible_references(stored: Stored) -> Mapping[str, Mapping[str, Sequence[str]]]:
+    hidden = _hidden_targets(stored)
+    if not hidden:
+        return stored.references
+    return {
+        version: {name: [each for each in ids if each not in hidden] for name, ids in contexts.items()}
+        for version, contexts in stored.references.items()
+    }
 
 
 def _named(given: Sequence[ElementInput]) -> tuple[set[str], set[str]]:

@@ -16,6 +16,7 @@ from repository_site.core.problems import Forbidden
 from storage.access.callers import Caller
 from storage.models import Storage
 from storage.quotas import begin_quota
+from storage.tenancy.scope import whole_content
 
 NO_END = datetime(9999, 12, 31)
 
@@ -34,6 +35,7 @@ class Writer:
         return NO_END.replace(tzinfo=self.zone)
 
 
+@whole_content()
 def settled_writer(storage: Storage, caller: Caller, request_id: str) -> Writer:
     """Return the writer, and lock the configuration until the transaction ends. Call this first in a change."""
     inquiry = Inquiry()

@@ -3,6 +3,7 @@
 from facets.models.cycles import CycleState, ReleaseCycle, Transition, ValidationRule
 from facets.models.facet_views import Layout, ViewLayout, ViewProperty, ViewType
 from facets.models.facets import Facet, FacetView
+from facets.models.permission_sets import PermissionSet
 from facets.models.properties import Property, RelatedType, SelectableValue
 from facets.models.types import AllowedParent, ElementType, InsertableType
 
@@ -14,6 +15,7 @@ __all__ = [
     "FacetView",
     "InsertableType",
     "Layout",
+    "PermissionSet",
     "Property",
     "RelatedType",
     "ReleaseCycle",

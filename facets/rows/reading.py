@@ -24,6 +24,7 @@ from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
+from facets.permission_sets import NO_SETS, PermissionSets, read_sets
 from repository_site.core.database.statements import engine
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
@@ -51,9 +52,10 @@ _SELECTS = ",\n".join(
     f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
     for model in TABLES
 )
+SETS = "SELECT coalesce(json_agg(p ORDER BY p.number), '[]') FROM facets_permissionset p"
 STATEMENT = (
     f"SELECT s.configuration_revision, (SELECT json_agg(c ORDER BY c.position) FROM storage_culture c"  # noqa: S608  names of tables, no values
-    f" WHERE c.storage_id = s.storage_id), {_SELECTS} FROM storage_storagerevision s WHERE s.storage_id = %s"
+    f" WHERE c.storage_id = s.storage_id), ({SETS}), {_SELECTS} FROM storage_storagerevision s WHERE s.storage_id = %s"
 )
 
 T = TypeVar("T")
@@ -68,6 +70,7 @@ class StoredRows:
     revision: int
     cultures: CultureSet
     rows: Rows
+    sets: PermissionSets = NO_SETS
 
     @cached_property
     def blueprint(self) -> Blueprint:
@@ -85,7 +88,7 @@ def read_rows() -> StoredRows:
         found = cursor.fetchone()
     if found is None or not found[1]:
         raise NotFound(_("There is no storage at this address."))
-    revision, cultures, *tables = found
+    revision, cultures, sets, *tables = found
     rows: Rows = {model: [_row(row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
     return StoredRows(
         revision,
@@ -95,6 +98,7 @@ def read_rows() -> StoredRows:
             mandatory=tuple(row["lcid"] for row in cultures if row["is_mandatory"]),
         ),
         rows,
+        read_sets((_row(each) for each in sets), {row.id: row.name for row in rows[models.Facet]}),
     )
 
 

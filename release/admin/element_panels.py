@@ -26,6 +26,7 @@ from elements.admin.detail import office_context
 from elements.admin.filters import ElementFilter, Elements
 from elements.admin.linking import linked_texts, titled_text
 from elements.admin.panels import ElementPage, Panel, find_page
+from elements.permission_sets.callers import NOTHING, denied_on
 from elements.presentation.page_requests import writer_of
 from elements.reading.rows import VersionRow
 from elements.values.checking import NoInstant, instant_of, read_date_time
@@ -89,7 +90,8 @@ class OfferedTransition:
 
 
 def lifecycle_version_of(page: ElementPage) -> LifecycleVersion:
-    return LifecycleVersion(page.labels.configuration, page.caller, page.row, page.related)
+    denied = denied_on([page.row.element]).get(page.row.element, NOTHING)
+    return LifecycleVersion(page.labels.configuration, page.caller, page.row, page.related, denied)
 
 
 def offers_of(page: ElementPage) -> list[OfferedTransition]:

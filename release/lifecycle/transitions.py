@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from elements.permission_sets.callers import NOTHING
 from elements.reading.rows import VersionRow
 from elements.writing.stored import lock_elements
 from elements.writing.writers import Writer
@@ -22,6 +23,7 @@ from release.steps.validation import check
 from release.tasks.decisions import request_consents
 from repository_site.core.problems import Conflict, Invalid, NotFound, Problem, placed
 from repository_site.core.wording import listed
+from storage.tenancy.scope import whole_content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ def _has_open_task(current: LifecycleVersion) -> bool:
     return Task.objects.filter(version_id=UUID(current.row.version), state=Task.State.OPEN).exists()
 
 
+@whole_content()
 def apply_transition(
     writer: Writer,
     found: VersionRow,
@@ -70,6 +73,7 @@ def apply_transition(
     return current.row.version
 
 
+@whole_content()
 def apply_transitions(
     writer: Writer, elements: Collection[str], request: TransitionRequest
 ) -> Mapping[str, Sequence[str]]:
@@ -77,14 +81,15 @@ def apply_transitions(
 
     The number of statements does not depend on the number of elements.
     """
-    stored = lock_elements(elements, ())
+    stored = lock_elements(elements, ()).visible()
     rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
     tasks = Task.objects.filter(version_id__in=[UUID(row.version) for row in rows], state=Task.State.OPEN)
     waiting = {str(each) for each in tasks.values_list("version_id", flat=True)}
     decided, refused = [], {}
     for row in rows:
         references = stored.references.get(row.version, {})
-        current = LifecycleVersion(writer.configuration, writer.caller, row, references)
+        denied = stored.denied.get(row.element, NOTHING)
+        current = LifecycleVersion(writer.configuration, writer.caller, row, references, denied)
         try:
             decided.append(_decide(writer, current, request, partial(waiting.__contains__, row.version)))
         except Problem as problem:

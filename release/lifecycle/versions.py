@@ -10,6 +10,7 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from elements.naming import sort_name
+from elements.permission_sets.callers import NOTHING
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import most_text, most_written_rows
@@ -28,11 +29,13 @@ from release.steps.log import Step, StepTaken, log_steps
 from release.steps.permissions import require
 from repository_site.core.problems import Conflict, Problem
 from repository_site.core.rest.rendering import to_json
+from storage.tenancy.scope import whole_content
 
 # Attributes that describe one version only.
 NOT_COPIED = frozenset({"reasonForRevision"})
 
 
+@whole_content()
 def create_version(writer: Writer, found: VersionRow, *, named: str, on_locked: OnLocked | None = None) -> str:
     """Create a version and return its id.
 
@@ -55,13 +58,14 @@ def choose_source(current: LifecycleVersion, named: str) -> tuple[LifecycleVersi
     return _checked(current, known)
 
 
+@whole_content()
 def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Create a version of each element that allows it, as `create_version` does for the id of an element; return the
     reasons of the others.
 
     The number of statements does not depend on the number of elements, nor on their diagrams (D456).
     """
-    stored = lock_elements(elements, ())
+    stored = lock_elements(elements, ()).visible()
     rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
     known = read_numbers([row.element for row in rows])
     chosen = {row.element: next(iter(_sources(known[row.element])), row.version) for row in rows}
@@ -71,7 +75,8 @@ def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, S
     copies, refused = list[_VersionCopy](), dict[str, Sequence[str]]()
     for row in rows:
         source = versions[chosen[row.element]]
-        current = LifecycleVersion(writer.configuration, writer.caller, source, related.get(source.version, {}))
+        held, denied = related.get(source.version, {}), stored.denied.get(source.element, NOTHING)
+        current = LifecycleVersion(writer.configuration, writer.caller, source, held, denied)
         try:
             copies.append(_VersionCopy(writer, *_checked(current, known[row.element])))
         except Problem as problem:
@@ -234,7 +239,7 @@ def _write_versions(
                 copy.living[row.element] = id
                 elements.append((id, row.creation, row.type, parent, next(positions[parent]), "", id, None))
                 new.append(copy.living_row(row))
-        statements.insert_elements(elements)
+        statements.insert_elements(writer.configuration.sets, elements)
         statements.insert_versions(new)
         new = []
     statements.insert_versions(new)

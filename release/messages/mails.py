@@ -16,12 +16,14 @@ from django.utils import translation
 from django.utils.translation import ngettext
 
 from elements.people.addressees import Addressee, read_addressees
+from elements.permission_sets.callers import limits_of_person
 from release.messages.deciders import find_open_tasks
 from release.messages.mail_links import ACCOUNT_PAGE, MESSAGES_PAGE, storage_link, unsubscribe_path
 from release.messages.texts import MessageText, read_texts
 from storage.localisation.culture_names import interface_language
-from storage.messages.recipients import mail_time
+from storage.messages.recipients import mail_time, user_of
 from storage.models import MailTime, Message, MessageKind, OutgoingMail, Storage
+from storage.tenancy.scope import narrowed_to, whole_content
 
 # Messages that a mail lists; a link leads to the others.
 LISTED = 50
@@ -46,8 +48,16 @@ def is_mail_address(text: str) -> bool:
 def compose(storage: Storage, mail: OutgoingMail) -> EmailMultiAlternatives | None:
     """Return a mail in the language of its reader; None if nobody is to get it any more. Call this in the scope."""
     reader = read_addressees(storage, [mail.recipient.key]).get(mail.recipient.key)
+    if reader is None or not is_mail_address(reader.address):
+        return None
+    # Messages about elements that the reader no longer sees are left out (D491).
+    with narrowed_to(limits_of_person(storage, user_of(mail.recipient.key), reader.roles)):
+        return _compose(storage, mail, reader)
+
+
+def _compose(storage: Storage, mail: OutgoingMail, reader: Addressee) -> EmailMultiAlternatives | None:
     messages = _current_messages(storage, mail)
-    if reader is None or not is_mail_address(reader.address) or not messages:
+    if not messages:
         return None
     language = reader.language or interface_language(storage.culture_set().default)
     with translation.override(language):
@@ -64,7 +74,8 @@ def _current_messages(storage: Storage, mail: OutgoingMail) -> list[Message]:
         if mail_time(mail.recipient, MessageKind(each.kind)) != MailTime.NEVER
     ]
     asked = {each.data["task"] for each in found if each.kind in REQUESTS}
-    tasks = find_open_tasks(storage, mail.recipient.key, asked)
+    with whole_content():
+        tasks = find_open_tasks(storage, mail.recipient.key, asked)
     kept, listed = [], set()
     for each in found:
         if each.kind in REQUESTS:

@@ -12,6 +12,8 @@ class LifecycleEntry(TenantModel):
     Ids have no foreign keys: entries outlive deleted drafts and users.
     """
 
+    concerns = ("element_id",)
+
     class Step(models.TextChoices):
         VERSION = "version", "new version"
         TRANSITION = "transition"

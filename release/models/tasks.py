@@ -14,6 +14,8 @@ class Task(TenantModel):
     while their element is locked, so that a version has one request, or one round of tasks, at a time.
     """
 
+    concerns = ("element_id",)
+
     class State(models.TextChoices):
         OPEN = "open"
         ACCEPTED = "accepted"

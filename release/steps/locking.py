@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from elements.permission_sets.callers import NOTHING, denied_on
 from elements.permissions import Permission, authors_in, permissions, sees_drafts
 from elements.reading.rows import VersionRow, read_references
 from elements.writing.findings import no_element
@@ -31,6 +32,8 @@ class LifecycleVersion:
     caller: Caller
     row: VersionRow
     related: Mapping[str, Sequence[str]]
+    denied: frozenset[Permission] = NOTHING
+    """What permission sets deny the caller (D490)."""
 
     @cached_property
     def type(self) -> ElementType:
@@ -42,7 +45,7 @@ class LifecycleVersion:
 
     @cached_property
     def granted(self) -> frozenset[Permission]:
-        return permissions(self.caller, self.type, authors_in([self.related]))
+        return permissions(self.caller, self.type, authors_in([self.related]), self.denied)
 
     @property
     def label(self) -> str:
@@ -50,7 +53,9 @@ class LifecycleVersion:
 
 
 def read_unlocked(configuration: Configuration, caller: Caller, row: VersionRow) -> LifecycleVersion:
-    return LifecycleVersion(configuration, caller, row, read_references([row.version], None).get(row.version, {}))
+    references = read_references([row.version], None).get(row.version, {})
+    denied = denied_on([row.element]).get(row.element, NOTHING)
+    return LifecycleVersion(configuration, caller, row, references, denied)
 
 
 def lock_version(
@@ -67,7 +72,8 @@ def lock_version(
         raise NotFound(no_element(named or found.version))
     if on_locked is not None:
         on_locked(row)
-    return LifecycleVersion(writer.configuration, writer.caller, row, stored.references.get(row.version, {}))
+    references, denied = stored.references.get(row.version, {}), stored.denied.get(row.element, NOTHING)
+    return LifecycleVersion(writer.configuration, writer.caller, row, references, denied)
 
 
 @dataclass(frozen=True, slots=True)

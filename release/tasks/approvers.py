@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 
 from elements.permissions import ROLE_PERMISSIONS, Permission
-from elements.users import grant_of
+from elements.users import GROUPS, grant_of, groups_of
 from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from repository_site.core.database.statements import fetch
@@ -20,7 +20,7 @@ from storage.options import Role
 
 # In this order; the first context that is set names the approver.
 APPROVING_CONTEXTS = ("owner", "reviewer", "qualityManager")
-GROUPS, DEPUTIES = "userGroups", "deputies"
+DEPUTIES = "deputies"
 ELEMENTS = """FROM elements_element e JOIN facets_elementtype t ON t.id = e.type_id
     JOIN elements_elementversion v ON v.id = e.newest_id"""
 APPROVING_ROLES = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if Permission.APPROVE in granted)
@@ -33,14 +33,6 @@ def choose_approver(related: Mapping[str, Sequence[str]], requester: UUID | None
             if UUID(target) != requester:
                 return UUID(target)
     return None
-
-
-def groups_of(element: UUID | None) -> set[UUID]:
-    if element is None:
-        return set()
-    sql = """SELECT r.target_id FROM elements_element e JOIN elements_reference r ON r.version_id = e.newest_id
-        WHERE e.id = %s AND r.context = %s"""
-    return {row[0] for row in fetch(sql, [element, GROUPS])}
 
 
 def is_for(task: Task, caller: Caller) -> bool:

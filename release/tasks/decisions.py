@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from elements.derived import AUTHOR_CONTEXTS
+from elements.permission_sets.callers import NOTHING, denied_on
 from elements.permissions import Permission
 from elements.reading.rows import read_references, read_versions
 from elements.writing.writers import Writer
@@ -28,6 +29,7 @@ from release.steps.validation import check
 from release.tasks.approvers import Person, administers, choose_approver, find_person, is_deputy, is_for, is_requester
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Problem, placed
 from storage.access.callers import Caller
+from storage.tenancy.scope import as_caller, whole_content
 
 ALREADY = {
     Task.State.ACCEPTED: gettext_noop("The task has already been accepted."),
@@ -163,7 +165,8 @@ class Decision:
 
 def _locked(writer: Writer, task_id: UUID) -> Decision:
     """Return a task with its version, which is locked."""
-    found = find_task(task_id)
+    with as_caller():
+        found = find_task(task_id)
     row = read_versions([str(found.version_id)]).get(str(found.version_id))
     if row is None:
         # Somebody has just deleted the version, and the task with it.
@@ -183,6 +186,7 @@ def find_task(task_id: UUID) -> Task:
     return found
 
 
+@whole_content()
 def accept_task(
     writer: Writer, task_id: UUID, comment: str, *, ignore_warnings: bool = False, languages: str = ""
 ) -> Task:
@@ -248,6 +252,7 @@ def _steps(decision: Decision, transition: Transition, comment: str) -> list[Ste
     return steps
 
 
+@whole_content()
 def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task. The version stays as it is, but a waiting version is sent back."""
     decision = _locked(writer, task_id)
@@ -257,6 +262,7 @@ def reject_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     return decision.task
 
 
+@whole_content()
 def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Close the task on behalf of the requester or an administrator. A waiting version is sent back."""
     decision = _locked(writer, task_id)
@@ -266,18 +272,21 @@ def withdraw_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     return decision.task
 
 
+@whole_content()
 def delegate_task(writer: Writer, task_id: UUID, comment: str, assignee: UUID) -> Task:
     """Assign the task to another user, who must be able to approve and must not be the requester."""
     decision = _locked(writer, task_id)
     decision.require_approver(_("Delegating a task"))
     decision.require_open()
-    task, person = decision.task, find_person(assignee)
+    with as_caller():
+        task, person = decision.task, find_person(assignee)
     if text := _assignee_problem(task, assignee, person) or _round_problem(task, assignee, _rounds([task])):
         raise _not_assignable(text, assignee)
     _assign([decision], comment, assignee)
     return task
 
 
+@whole_content()
 def delegate_tasks(writer: Writer, tasks: Sequence[Task], assignee: UUID) -> dict[str, list[str]]:
     """Assign open tasks, whose elements are locked, to another user; return the reasons of refusals by element.
 
@@ -286,11 +295,13 @@ def delegate_tasks(writer: Writer, tasks: Sequence[Task], assignee: UUID) -> dic
     versions = {str(each.version_id) for each in tasks}
     rows, related = read_versions(versions, with_attributes=False), read_references(versions, AUTHOR_CONTEXTS)
     person, rounds = find_person(assignee) if tasks else None, _rounds(tasks)
+    denied = denied_on({str(each.element_id) for each in tasks})
     refused: dict[str, list[str]] = {}
     decided = []
     for task in tasks:
         version = str(task.version_id)
-        current = LifecycleVersion(writer.configuration, writer.caller, rows[version], related.get(version, {}))
+        row, held = rows[version], related.get(version, {})
+        current = LifecycleVersion(writer.configuration, writer.caller, row, held, denied.get(row.element, NOTHING))
         decision = Decision(writer, task, current)
         try:
             decision.require_approver(_("Delegating a task"))
@@ -355,6 +366,7 @@ def _round_problem(task: Task, assignee: UUID, rounds: Mapping[UUID, Sequence[Ta
     return ""
 
 
+@whole_content()
 def remind_task(writer: Writer, task_id: UUID, comment: str) -> Task:
     """Remind the assignee: the log has the step, and its event becomes a message (D117)."""
     decision = _locked(writer, task_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -15,6 +16,7 @@ from repository_site.core.rest.operation import Operation
 from storage.extension import UserGrant, storage_extensions
 from storage.models import Storage
 from storage.options import Role
+from storage.tenancy.scope import narrow_scope
 
 
 class CallerKind(StrEnum):
@@ -70,3 +72,12 @@ def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
     """Return the roles of a user element, or None where the storage has no such user."""
     lookups = [extension.find_user for extension in storage_extensions if extension.find_user]
     return lookups[-1](storage, user_id) if lookups else None
+
+
+def narrow_to(storage: Storage, find_caller: Callable[[], Caller | None]) -> bool:
+    """Hide what the caller must not see from all statements of the scope, and return whether anything is limited
+    (D491)."""
+    lookups = [extension.limits_of for extension in storage_extensions if extension.limits_of]
+    limits = lookups[-1](storage, find_caller) if lookups else None
+    narrow_scope(limits)
+    return limits is not None

@@ -29,7 +29,7 @@ from repository_site.core.database import replica
 from repository_site.core.database.held_connections import hold_connection
 from repository_site.core.database.pool import release_connection
 from repository_site.core.database.repeating import repeated
-from repository_site.core.database.statements import Inquiry
+from repository_site.core.database.statements import Inquiry, engine
 from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
@@ -39,7 +39,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
-from storage.access.callers import UNLIMITED, Caller, CallerKind
+from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import WEAK, Prepared, accepts_replica, asks_for_any, is_known, not_modified
 from storage.api.throttling import throttle_address, throttle_caller
@@ -181,6 +181,7 @@ class ApiViewSet(ViewSet):
             with ExitStack() as scope:
                 asked = self.first_questions(request, names)
                 scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked))
+                self._narrow(asked)
                 self.begin_attempt()
                 response = self._perform(request, names)
                 if isinstance(response, StreamedResponse):
@@ -201,6 +202,12 @@ class ApiViewSet(ViewSet):
             response.complete()
         return response
 
+    def _narrow(self, asked: Inquiry | None) -> None:
+        """Hide what the caller must not see, and read again what was read before the limits were known (D491). Changes
+        have asked only for what they need of the whole content."""
+        if narrow_to(self.storage, lambda: self.caller) and asked is not None and not self.operation.writes:
+            asked.ask()
+
     def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
         """Return the response of the replica; None if the primary must answer.
 
@@ -210,6 +217,7 @@ class ApiViewSet(ViewSet):
         if not (replica.has_replica() and self.operation.is_conditional and accepts_replica(request)):
             return None
         with tenant_scope(self.storage):
+            self._narrow(None)
             self.begin_conditional_read()
         if not self.content_state:
             return None
@@ -253,7 +261,9 @@ class ApiViewSet(ViewSet):
         if not KEY.fullmatch(key):
             raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
         plain = request._request
-        parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version)
+        # A response must not show what the caller has lost sight of since (D491).
+        hidden = [engine().hidden] if engine().hidden else []
+        parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version, *hidden)
         digest = request_digest(parts, self.body_of(request))
         note = partial(note_bytes, self.storage)
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())

@@ -16,7 +16,7 @@ from repository_site.core.database.statements import look_up, text_array
 from storage.events.cursors import Cursor, mark_of
 from storage.events.numbering import number_events
 from storage.models import EventType, Storage
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import tenant_scope, whole_content
 
 # Events that a request looks at to fill a page.
 LOOKED_AT = 20_000
@@ -123,7 +123,9 @@ def _is_known(cursor: Cursor, epoch: int, last: int, oldest: int) -> bool:
 
 
 def _mark(number: int) -> bytes:
-    rows = look_up(_ID, [number])
+    # Marks are the same for all callers, so that a cursor stays valid when permission sets change.
+    with whole_content():
+        rows = look_up(_ID, [number])
     return mark_of(rows[0][0] if rows else None)
 
 

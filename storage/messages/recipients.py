@@ -32,6 +32,11 @@ def user_key(element: UUID) -> str:
     return f"{USER}{element}"
 
 
+def user_of(key: str) -> UUID | None:
+    """Return the user element of a recipient, if it is one."""
+    return UUID(key.removeprefix(USER)) if key.startswith(USER) else None
+
+
 def find_recipient(key: str | None) -> Recipient | None:
     return Recipient.objects.filter(key=key).first() if key else None
 

@@ -40,6 +40,8 @@ class EventType(models.TextChoices):
 class Event(TenantModel):
     """One event. Ids have no foreign keys: events outlive deleted elements."""
 
+    concerns = ("subject_id",)
+
     number = models.BigIntegerField(null=True, help_text="Place in the feed; empty until a reader numbers the event.")
     type = models.CharField(max_length=40, choices=EventType)
     time = models.DateTimeField(help_text="Later than every earlier event of the same subject.")

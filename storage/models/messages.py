@@ -71,6 +71,7 @@ class Message(TenantModel):
     """A message to one person. It has ids and values; pages and mails make sentences of them."""
 
     storage_through = "recipient"
+    concerns = ("element_id",)
 
     recipient = tenant_link("storage.Recipient", "+")
     kind = models.CharField(max_length=20, choices=MessageKind)
@@ -122,6 +123,7 @@ class Subscription(TenantModel):
     """A person follows an element, optionally with everything below it."""
 
     storage_through = "recipient"
+    concerns = ("element_id",)
 
     recipient = tenant_link("storage.Recipient", "+")
     element_id = models.UUIDField(help_text="The element, which may have been deleted.")

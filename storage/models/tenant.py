@@ -33,10 +33,14 @@ class TenantModel(models.Model):
 
     `is_index` marks a table that triggers fill, in the transaction that writes the indexed rows, whose foreign keys
     lead to the storage. It needs none either (D426). The removal of a storage empties it last.
+
+    `concerns` names the columns with the elements that a row is about, such as `element_id`, or `version.element_id`
+    for a row behind a foreign key. Callers who must not see one of these elements do not see the row (D491).
     """
 
     storage_through: ClassVar[str | None] = None
     is_index: ClassVar[bool] = False
+    concerns: ClassVar[tuple[str, ...]] = ()
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     storage_id = models.UUIDField(db_default=current_storage(), editable=False)

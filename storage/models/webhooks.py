@@ -60,6 +60,8 @@ class Webhook(TenantModel):
 class WebhookDelivery(TenantModel):
     """One message for one webhook. It keeps what is sent, because the event may be deleted earlier."""
 
+    concerns = ("subject_id",)
+
     storage_through: ClassVar[str | None] = "webhook"
 
     webhook = tenant_link("storage.Webhook", "deliveries")

@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
+from repository_site.core.database.narrowing import Narrowing
 from repository_site.core.database.silence import listening
 from repository_site.core.database.statements import Inquiry, engine, look_up
 from repository_site.core.problems import NotFound
@@ -87,13 +88,60 @@ def _without_revision(tenant: str) -> Exception:
 
 @contextmanager
 def _naming(tenant: str) -> Iterator[str]:
-    """Add the storage to all statements on tenant tables; yield the one that they had before."""
+    """Add the storage to all statements on tenant tables; yield the one that they had before.
+
+    A scope ends its narrowing. A nested scope of the same storage keeps the narrowing of the outer one.
+    """
     database = engine()
-    outer, database.tenant = database.tenant, tenant
+    outer, narrowed = database.tenant, (database.narrowing, database.hidden)
+    database.tenant = tenant
+    if outer != tenant:
+        database.narrowing, database.hidden = None, ""
     try:
         yield outer
     finally:
         database.tenant = outer
+        database.narrowing, database.hidden = narrowed
+
+
+def narrow_scope(narrowing: Narrowing | None) -> None:
+    """Hide what the caller of the scope must not see, from all statements until the scope ends (D491)."""
+    database = engine()
+    database.narrowing, database.hidden = narrowing, narrowing.hidden if narrowing else ""
+
+
+@contextmanager
+def narrowed_to(narrowing: Narrowing | None) -> Iterator[None]:
+    """Narrow the scope for a while, in a job that acts for several people."""
+    database = engine()
+    before = database.narrowing
+    narrow_scope(narrowing)
+    try:
+        yield
+    finally:
+        narrow_scope(before)
+
+
+@contextmanager
+def as_caller() -> Iterator[None]:
+    """Hide content again within a change, for what the caller is told of it."""
+    database = engine()
+    before, database.hidden = database.hidden, database.narrowing.hidden if database.narrowing else ""
+    try:
+        yield
+    finally:
+        database.hidden = before
+
+
+@contextmanager
+def whole_content() -> Iterator[None]:
+    """Show hidden content to the statements of a change, which must keep it consistent (D493)."""
+    database = engine()
+    before, database.hidden = database.hidden, ""
+    try:
+        yield
+    finally:
+        database.hidden = before
 
 
 def tenant_models() -> list[type[TenantModel]]:

@@ -70,6 +70,8 @@ OPERATIONS = {
     "listDiagramLayouts": f"diagram/{ROOT}/render",
     "exportBpmn": f"/v1/bpmn/{ROOT}",
     "listSubscribers": f"/v1/subscriptions/{ROOT}",
+    "getPermissionSet": f"permissions/permissionsets/{ROOT}",
+    "getFacetPermissionSet": "permissions/facets/processes",
     "listPermalinks": "/v1/permalinks",
     "followChanges": "changes",
     "searchElements": "search?q=input result",

@@ -40,6 +40,7 @@ SUBJECTS: Mapping[str, str] = {
     "user": "a user, whose roles and sign-ins only administrators and that user see",
     "token": "the element of a token",
     "not for readers": "a published risk; the facet of risks is not for readers",
+    "limited": "a draft without author whose permission set names only the author of other elements",
     "another storage's": "an element of another storage",
     "unknown": "an id that does not exist",
 }

@@ -18,6 +18,7 @@ ELEMENT = f"{ELEMENTS}/{{element}}"
 # The user of the caller `author`.
 ANNA = f"rest/facets/users/views/detail/elements/{ID['anna']}"
 WEBHOOK = "rest/webhooks/{element}"
+SET = "rest/permissions/permissionsets/{element}"
 RECEIVER = "https://93.184.216.34/hook"
 # A transition that is possible from each state; the other states have none.
 STEPS = {
@@ -116,6 +117,9 @@ ABOUT_ELEMENTS: Mapping[str, Request] = {
     "renderDiagram": Request("GET", "rest/diagram/{element}/render/1033/vertical"),
     "exportBpmn": Request("GET", "v1/bpmn/{element}"),
     "listSubscribers": Request("GET", "v1/subscriptions/{element}"),
+    "getPermissionSet": Request("GET", SET),
+    "setPermissionSet": Request("PUT", SET, lambda _: {"mode": "stop"}),
+    "removePermissionSet": Request("DELETE", SET),
     "subscribe": Request("POST", "v1/subscriptions/{element}"),
     "unsubscribe": Request("DELETE", "v1/subscriptions/{element}"),
     "createPermalink": Request("POST", "v1/permalinks", _linked),
@@ -169,6 +173,8 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "createPermalink, by roles": Request("POST", "v1/permalinks", lambda _: BY_ROLES),
     "uploadFile": Request("POST", "rest/files?name=note.xml", document="<note/>"),
     "getFile, unknown": Request("GET", "rest/files/{element}"),
+    "getFacetPermissionSet": Request("GET", "rest/permissions/facets/processes"),
+    "setFacetPermissionSet": Request("PUT", "rest/permissions/facets/processes", lambda _: {}),
     "listTasks": Request("GET", "rest/tasks"),
     "followChanges": Request("GET", "rest/changes"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),

@@ -16,10 +16,13 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from elements.permission_sets.inheritance import renew_inherited
+from facets.models import PermissionSet
 from repository_site.api_document.document import openapi_document
 from storage.access.token_limits import TokenLimits
 from storage.models import Storage
 from storage.options import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.private_desk import write_template
 from tests.factories import token_for
@@ -36,11 +39,15 @@ from tests.permissions.operations import (
 from tests.release.house import ID, STATES, lines
 
 pytestmark = pytest.mark.django_db
-FREE, ROOF, THEIRS, UNKNOWN, TOKEN, RISK = (f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 7))
-FREE_VERSION, THEIR_VERSION = (f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13))
+FREE, ROOF, THEIRS, UNKNOWN, TOKEN, RISK, LIMITED = (
+    f"00000000-0000-4000-9000-00000000000{number}" for number in range(1, 8)
+)
+FREE_VERSION, THEIR_VERSION, LIMITED_VERSION = (
+    f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13, 17)
+)
 NONE, TASK, WEBHOOK = "the storage", "the task", "the webhook"
 # Quick tests ask about these.
-FEW = {NONE, TASK, WEBHOOK, "inProcess", "released", "another storage's", "unknown"}
+FEW = {NONE, TASK, WEBHOOK, "inProcess", "released", "limited", "another storage's", "unknown"}
 # Second addresses and methods of the same operation: see D1, D2 and D19.
 OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
 ADMINISTRATIVE = {
@@ -81,7 +88,8 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
     numbered = {**name, "version": {"127": "1.0"}}
     identity = {"facetName": "risks", "id": RISK, "versionId": RISK.replace("9", "a"), "type": "risk"}
     risk = {**identity, "state": "released", "attributes": numbered}
-    own = file("own.ndjson", "", roof, token, risk, draft("Free", FREE, FREE_VERSION))
+    drafts = draft("Free", FREE, FREE_VERSION), draft("Limited", LIMITED, LIMITED_VERSION)
+    own = file("own.ndjson", "", roof, token, risk, *drafts)
     theirs = file("theirs.ndjson", "Rival ", draft("Theirs", THEIRS, THEIR_VERSION))
     with (
         filled_storage(own, collection="acme", **fields) as storage,
@@ -94,6 +102,9 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture
 def clients(house: Storage) -> dict[str, Client]:
     rival: Storage = house.rival  # type: ignore[attr-defined]
+    with tenant_scope(house):
+        PermissionSet.objects.create(number=1, creation_id=LIMITED, entries={"show": [ID["anna"]]})
+        renew_inherited([LIMITED])
     tokens = {each.value: token_for(house, each) for each in Role}
     tokens["approver"] = token_for(house, Role.APPROVER, user_id=ID["ben"])
     tokens["author"] = token_for(house, Role.EDITOR, user_id=ID["anna"])
@@ -115,6 +126,7 @@ def subjects() -> dict[str, Subject]:
     found["user"] = Subject("", "users", "user", ID["dora"])
     found["token"] = Subject("", "automation", "authToken", TOKEN)
     found["not for readers"] = Subject("released", "risks", "risk", RISK)
+    found["limited"] = Subject("inProcess", "processes", "subProcess", LIMITED)
     found["another storage's"] = Subject("inProcess", "processes", "subProcess", THEIRS)
     found["unknown"] = Subject("inProcess", "processes", "subProcess", UNKNOWN)
     assert found.keys() == SUBJECTS.keys()

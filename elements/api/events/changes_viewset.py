@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,6 +25,7 @@ from elements.api.events.changes_serializers import (
     ChangeFeedSerializer,
 )
 from elements.api.query import DEFAULT_PAGE_SIZE, PAGE_SIZE, QueryParameters
+from elements.permission_sets.callers import without_hidden
 from elements.permissions import sees_drafts
 from elements.reading.visible_events import hidden_names, visible_events
 from facets.api.facet_viewset import ConfiguredViewSet
@@ -42,7 +43,7 @@ from repository_site.core.wording import listed, printable
 from storage.api.authentication import TOKEN_NAME, authenticate, digest_in_header
 from storage.events.cursors import Cursor
 from storage.events.numbering import number_events
-from storage.events.reading import CursorGone, EventFilter, EventPage, cloud_event, read_page
+from storage.events.reading import CursorGone, EventFilter, EventPage, NumberedEvent, cloud_event, read_page
 from storage.events.waking import POLL, is_stopping, watching
 from storage.models import EventType
 from storage.tenancy.contexts import find_context
@@ -98,7 +99,7 @@ class ChangesViewSet(ConfiguredViewSet):
             with_caller=sees_drafts(self.caller),
             hidden_names=hidden_names(clearance_of(self.caller.roles)),
         )
-        events = [show(each) for each in self.page.events]
+        events = [show(each) for each in _visible(self.page.events)]
         return answer({**counted("values", events), "next": str(self.page.next)})
 
     def _answer(self, request: Request, **names: str) -> HttpResponseBase:
@@ -161,6 +162,15 @@ class ChangesViewSet(ConfiguredViewSet):
     def _rights(self) -> EventFilter:
         found = visible_events(self.caller, configuration_of(self.storage))
         return EventFilter(visible=found.sql, visible_values=found.parameters)
+
+
+def _visible(events: Sequence[NumberedEvent]) -> list[NumberedEvent]:
+    """Return events without ids of other elements that permission sets hide (D491)."""
+    told = without_hidden([{"data": each.data, "caller": str(each.caller or "")} for each in events])
+    return [
+        each._replace(data=shown["data"], caller=each.caller if shown["caller"] else None)
+        for each, shown in zip(events, told, strict=True)
+    ]
 
 
 def _cursor(query: QueryParameters) -> Cursor | None:

@@ -77,14 +77,27 @@ def read_diagrams(versions: Sequence[str]) -> dict[str, StoredDiagram]:
     flows: dict[str, list[DrawnFlow]] = {}
     for flow in read_flows([each.shape for drawn in found.values() for each in drawn]):
         flows.setdefault(flow.shape, []).append(flow)
-    return {
-        version: StoredDiagram(
-            drawn := found.get(version, []),
-            [flow for each in drawn for flow in flows.get(each.shape, ())],
-            laned.get(version, []),
-        )
-        for version in versions
-    }
+    diagrams = {}
+    for version in versions:
+        drawn, framed = linked(found.get(version, []), laned.get(version, []))
+        diagrams[version] = StoredDiagram(drawn, [flow for each in drawn for flow in flows.get(each.shape, ())], framed)
+    return diagrams
+
+
+def linked(shapes: Sequence[DrawnShape], lanes: Sequence[DrawnLane]) -> tuple[list[DrawnShape], list[DrawnLane]]:
+    """Return shapes and lanes without links to others that permission sets hide (D491)."""
+    known = {None, *(each.shape for each in shapes), *(each.lane for each in lanes)}
+    named = {one for each in shapes for one in (each.lane, each.container, each.host)}
+    if named | {each.parent for each in lanes} <= known:
+        return list(shapes), list(lanes)
+
+    def link(to: str | None) -> str | None:
+        return to if to in known else None
+
+    return (
+        [each._replace(lane=link(each.lane), container=link(each.container), host=link(each.host)) for each in shapes],
+        [each._replace(parent=link(each.parent)) for each in lanes],
+    )
 
 
 def drawn_shapes_of(version: str) -> Question[list[DrawnShape]]:

@@ -24,7 +24,15 @@ from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
 from elements.reading.bounds import most_text
-from elements.reading.diagrams.drawings import DrawnFlow, DrawnLane, DrawnShape, drawn_shapes_of, lanes_of, read_flows
+from elements.reading.diagrams.drawings import (
+    DrawnFlow,
+    DrawnLane,
+    DrawnShape,
+    drawn_shapes_of,
+    lanes_of,
+    linked,
+    read_flows,
+)
 from elements.reading.diagrams.picture_notes import NO_TARGETS, NoteTargets, read_note_targets, shape_notes
 from elements.reading.names import chosen_name
 from elements.reading.rows import Identity, VersionRow
@@ -77,6 +85,8 @@ def read_drawn_shapes(reader: Reader, row: VersionRow, layout: LayoutKey) -> Dra
     asked_lanes = inquiry.add(lanes_of(row.version)) if layout in WITH_LANES else list
     inquiry.ask()
     shapes, lanes = asked(), asked_lanes()
+    if layout in WITH_LANES:
+        shapes, lanes = linked(shapes, lanes)
     identities = rows.read_identities(reader.audience, {each.element for each in shapes})
     visible = {each.shape: each for each in shapes if each.element in identities}
     by_shape: dict[str, list[DrawnFlow]] = {}

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
+from elements.permission_sets.callers import denied_in_facet
 from elements.permissions import Permission, role_permissions
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named
@@ -31,7 +32,7 @@ def new_change(writer: Writer, type: ElementType, place: str) -> PlannedChange:
     """Plan an empty new element; the caller needs the permission to create it."""
     if type.key == TOKEN_TYPE:
         raise invalid(place, _("elements of type %(type)s are created by issuing a token") % {"type": TOKEN_TYPE})
-    if Permission.NEW not in role_permissions(writer.caller, type):
+    if Permission.NEW not in role_permissions(writer.caller, type) - denied_in_facet(writer.configuration.sets, type):
         text = _("creating an element of type %(type)s requires the permission %(permission)s")
         raise forbidden(place, text % {"type": type.key, "permission": Permission.NEW})
     element = str(uuid4())

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from elements.related_contexts import accepts
 from elements.sizes.limits import CONTEXT, REFERENCES
 from elements.writing.deciding.lookups import named_target, type_called
-from elements.writing.findings import Findings, invalid
+from elements.writing.findings import Findings, conflict, invalid
 from elements.writing.inputs import ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget
@@ -28,7 +28,10 @@ class ReferenceRules:
         targets: Mapping[str, ReferenceTarget],
         make: TargetMaker,
         findings: Findings,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
+        """`hidden` are targets of stored references that the caller does not see."""
+        self.hidden = hidden
         self.configuration = configuration
         self.targets = targets
         self.make = make
@@ -60,7 +63,8 @@ class ReferenceRules:
         old: list[str],
         place: str,
     ) -> None:
-        if [each.id for each in references] == old:
+        kept = [each for each in old if each in self.hidden] if self.hidden else []
+        if [each.id for each in references] == [each for each in old if each not in self.hidden]:
             # Stored references may stay even if the configuration no longer allows them; their types must be right.
             for each in references:
                 self.findings.attempt(named_target, self.configuration, each, self.targets)
@@ -71,8 +75,11 @@ class ReferenceRules:
         elif problem := CONTEXT.problem(len(references), len(old)):
             self.findings.note(invalid(place, problem))
         found = [self.findings.attempt(self._target, each, name, related) for each in references]
-        wanted = [each for each in found if each is not None]
-        if len(wanted) == len(references) and wanted != old:
+        wanted = [each for each in found if each is not None] + kept
+        if kept and len(wanted) > related.max_occurrence:
+            text = _("has references that you cannot see; at most %(most)d are allowed")
+            self.findings.note(conflict(place, text % {"most": related.max_occurrence}))
+        if len(wanted) == len(references) + len(kept) and wanted != old:
             if related.read_only:
                 self.findings.note(invalid(place, _("is read-only")))
             change.related[name] = wanted

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
 from elements.naming import NAME
-from elements.permissions import Permission, authors_in
+from elements.permissions import Permission, authors_in, permissions
 from elements.reading.rows import VersionRow
 from elements.writing.findings import Refusal, conflict, forbidden
 from elements.writing.planned_changes import PlannedChange
@@ -34,6 +34,7 @@ class Rights:
     def __init__(self, writer: Writer, stored: Stored) -> None:
         self.writer = writer
         self.stored = stored
+        self.denied = stored.denied
 
     def refusals(self, change: PlannedChange) -> Iterator[Refusal]:
         yield from self._role_refusals(change)
@@ -82,7 +83,12 @@ class Rights:
 
     def lock_of(self, type: ElementType, row: VersionRow) -> Lock:
         diagrams = [each.category for each in self.stored.diagrams(row.element)]
-        return find_lock(self.writer.caller, type, row.category, self.authors(row), diagrams)
+        denied = self.denied.get(row.element, frozenset())
+        return find_lock(self.writer.caller, type, row.category, self.authors(row), diagrams, denied)
+
+    def permissions_on(self, type: ElementType, row: VersionRow) -> frozenset[Permission]:
+        denied = self.denied.get(row.element, frozenset())
+        return permissions(self.writer.caller, type, self.authors(row), denied)
 
     def authors(self, row: VersionRow) -> set[UUID]:
         """Return the authors of a version. Elements that live in a diagram also have the diagram's authors, because

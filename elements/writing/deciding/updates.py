@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import is_named, type_called
@@ -21,7 +22,7 @@ from elements.writing.deciding.making import (
 from elements.writing.deciding.places import PlaceRules
 from elements.writing.deciding.references import ReferenceRules
 from elements.writing.deciding.rights import Rights
-from elements.writing.findings import Findings, conflict, invalid, not_found
+from elements.writing.findings import Findings, conflict, forbidden, invalid, not_found
 from elements.writing.inputs import ElementInput
 from elements.writing.planned_changes import Attributes, PlannedChange
 from elements.writing.stored import CurrentState
@@ -66,7 +67,8 @@ class _UpdateDecision:
         self.rights = Rights(writer, current.stored)
         self.changes: list[PlannedChange] = []
         making = Making(writer, self.attributes, self.rights, findings, self.changes)
-        self.references = ReferenceRules(self.configuration, current.targets, making.target, findings)
+        self.references = ReferenceRules(self.configuration, current.targets, making.target, findings, current.hidden)
+        self.denied = current.denied
 
     def plan(self, given: Sequence[ElementInput]) -> UpdatePlan:
         found = [self.findings.attempt(self._change, each) for each in given]
@@ -80,12 +82,19 @@ class _UpdateDecision:
         self.attributes.apply(change, given.stereotype, self._visible(change, given.attributes))
         self.references.apply(change, given.related, self.stored.references.get(change.version, {}))
         self.findings.attempt(self.places.apply, change, given.root_path, given.position)
+        self._check_new_place(change)
         for refusal in self.rights.refusals(change):
             self.findings.note(refusal)
         if change.is_new and AUTHOR not in given.related:
             set_author(self.writer, change)
         self.changes.append(change)
         return change
+
+    def _check_new_place(self, change: PlannedChange) -> None:
+        """Permission sets above the new place can deny adding elements there (D490)."""
+        if change.is_moved and Permission.NEW in self.denied.get(change.parent or "", ()):
+            text = _("this place requires the permission %(permission)s") % {"permission": Permission.NEW}
+            self.findings.note(forbidden(f"{change.place}: rootPath", text))
 
     def _visible(self, change: PlannedChange, given: Attributes) -> Attributes:
         hidden = self.rights.hidden_from_caller(change) & given.keys()

@@ -17,8 +17,10 @@ from elements.writing.stored import lock_targets
 from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
+from storage.tenancy.scope import whole_content
 
 
+@whole_content()
 def draw(
     writer: Writer,
     view: CompiledView,

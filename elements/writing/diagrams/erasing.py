@@ -22,8 +22,10 @@ from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import NotFound
+from storage.tenancy.scope import whole_content
 
 
+@whole_content()
 def erase_shape(writer: Writer, owner: VersionRow, shape_id: str, findings: Findings, on_locked: OnLocked) -> None:
     """Erase a shape from a diagram, together with an element that lives only there."""
     diagram = load_diagram(owner, on_locked)

@@ -6,6 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from elements.permission_sets.callers import hidden_among
 from elements.reading.bounds import most_written_rows
 from elements.reading.diagrams.drawings import StoredDiagram, read_diagram, read_source
 from elements.reading.rows import VersionRow, read_in_batches, read_parents, read_references
@@ -35,7 +38,8 @@ from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
 from repository_site.core.database.statements import fetch
-from repository_site.core.problems import NotFound
+from repository_site.core.problems import Conflict, NotFound
+from storage.tenancy.scope import whole_content
 
 Note = dict[str, Any]
 # Kind of each part of a diagram in the report, and how it is noted.
@@ -61,6 +65,7 @@ class DiagramReport:
         return not (self.added or self.changed or self.removed)
 
 
+@whole_content()
 def replace_diagram(
     writer: Writer,
     view: CompiledView,
@@ -99,7 +104,12 @@ def load_diagram(owner: VersionRow, on_locked: OnLocked) -> DiagramState:
     on_locked([row])
     if row is None:
         raise NotFound(no_element(owner.version))
-    return DiagramState(stored, row, read_diagram(row.version))
+    drawn = read_diagram(row.version)
+    shown = {each.element for each in drawn.shapes} | {each.element for each in drawn.lanes if each.element}
+    if hidden_among(shown):
+        # Drawing without them would erase them (D493).
+        raise Conflict(_("The diagram shows elements that you cannot see. Ask somebody who sees all of it."))
+    return DiagramState(stored, row, drawn)
 
 
 def note_sizes(diagram: DiagramState, after: StoredDiagram, findings: Findings, *, makes_elements: bool) -> None:

@@ -27,6 +27,7 @@ from psycopg.pq import Format, TransactionStatus
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.database.commits import error_of_node, follow_nodes
+from repository_site.core.database.narrowing import Narrowing
 from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
@@ -138,11 +139,12 @@ class MeasuredCursor(CursorWrapper):
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
         if self.db.tenant:
-            sql, params = with_storage(sql, params, self.db.tenant)
+            sql, params = with_storage(sql, params, self.db.tenant, self.db.hidden)
         return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
-        routed = [with_storage(sql, each, self.db.tenant) for each in param_list] if self.db.tenant else []
+        scope = self.db.tenant, self.db.hidden
+        routed = [with_storage(sql, each, *scope) for each in param_list] if self.db.tenant else []
         if routed:
             sql, param_list = routed[0][0], [parameters for _, parameters in routed]
         return self._measured(super()._executemany, sql, param_list)  # type: ignore[misc]
@@ -216,6 +218,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     tenant = ""
     """Id of the storage of the scope, which every statement on tenant tables names (D250)."""
+    narrowing: Narrowing | None = None
+    """Limits of the caller of the scope; None without a caller, or without permission sets (D491)."""
+    hidden = ""
+    """Those sets of the narrowing whose elements the statements leave out; empty while a change needs all content."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -374,7 +380,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._look_up_watched(statements, meanwhile)
         self.validate_no_broken_transaction()
         if self.tenant:
-            statements = [with_storage(*statement, self.tenant) for statement in statements]
+            statements = [with_storage(*statement, self.tenant, self.hidden) for statement in statements]
         started = time.perf_counter()
         try:
             with self.wrap_database_errors:

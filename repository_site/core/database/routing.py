@@ -3,7 +3,8 @@
 Row-level security already limits a statement to its storage. The policy alone does not tell a distributed database
 where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`.
 Rows that an INSERT selects are joined with the revision of the storage, which tells where they belong.
-This happens here, below the ORM and below hand-written SQL, so that no statement can lack it.
+This happens here, below the ORM and below hand-written SQL, so that no statement can lack it. For the same reason, the
+conditions of a narrowed scope are added here (D491).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from django.apps import apps
+
+from repository_site.core.database.narrowing import HIDDEN, STORAGE, hiding, only_reads
 
 TOKENS = re.compile(
     r"""(?P<comment>--[^\n]* | /\*.*?\*/)
@@ -53,21 +56,26 @@ NOT_ALIASES = {
 # Statements with filters have many texts; longer ones than this are not kept.
 LONGEST_KEPT = 8_000
 KEPT = 2_000
-STORAGE = "repository_storage"
+CUTS = re.compile(f"({STORAGE}|{HIDDEN})")
 # Text around the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
 BEFORE_SELECTED = "SELECT route.storage_id, given.* FROM storage_storagerevision route, ("
 AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
 
 
+NOTHING = ("", "")
+
+
 @dataclass(slots=True, frozen=True)
 class Routed:
-    """A statement, cut where the storage belongs."""
+    """A statement, cut where the storage and the hidden sets belong."""
 
     pieces: tuple[str, ...]
     sql: str
     """With a placeholder at each cut."""
     places: tuple[int, ...]
     """Numbers of parameters before each cut."""
+    names: tuple[str, ...]
+    """Kind of value of each cut."""
 
 
 class StatementToken(NamedTuple):
@@ -82,10 +90,10 @@ class StatementToken(NamedTuple):
 class StatementLevel:
     """State of a statement, or of anything else in parentheses, up to the token that is being read."""
 
-    tables: list[str] = field(default_factory=list)
-    """Names that still need a condition in WHERE."""
-    joined: str = ""
-    """Name that needs a condition in the next ON."""
+    tables: list[tuple[str, str]] = field(default_factory=list)
+    """Names and tables that still need a condition in WHERE."""
+    joined: tuple[str, str] = NOTHING
+    """Name and table that need a condition in the next ON."""
     lists_tables: bool = False
     """Whether a comma is followed by a further table."""
     is_open: bool = False
@@ -96,19 +104,26 @@ class StatementLevel:
     """Whether the SELECT that is being read is that of an INSERT."""
 
 
-def with_storage(sql: str, parameters: Any, storage: str) -> tuple[str, Any]:
-    """Return a statement and its parameters, with the storage as a condition on each tenant table."""
-    found = _kept(sql) if len(sql) < LONGEST_KEPT else route(sql)
+def with_storage(sql: str, parameters: Any, storage: str, hidden: str = "") -> tuple[str, Any]:
+    """Return a statement and its parameters, with the storage as a condition on each tenant table, and with conditions
+    that leave out what concerns hidden elements."""
+    found = _kept(sql, bool(hidden)) if len(sql) < LONGEST_KEPT else route(sql, bool(hidden))
     if not found.places:
         return sql, parameters
+    values = {STORAGE: storage, HIDDEN: hidden} if hidden else {STORAGE: storage}
     if parameters is None:
-        return f"'{storage}'".join(found.pieces), None
+        return _joined(found, {name: f"'{value}'" for name, value in values.items()}), None
     if isinstance(parameters, Mapping):
-        return f"%({STORAGE})s".join(found.pieces), {**parameters, STORAGE: storage}
+        return _joined(found, {name: f"%({name})s" for name in values}), {**parameters, **values}
     merged = [*parameters]
-    for place in reversed(found.places):
-        merged.insert(place, storage)
+    for place, name in zip(reversed(found.places), reversed(found.names), strict=True):
+        merged.insert(place, values[name])
     return found.sql, merged
+
+
+def _joined(found: Routed, values: Mapping[str, str]) -> str:
+    texts = [piece + values[name] for piece, name in zip(found.pieces, found.names, strict=False)]
+    return "".join(texts) + found.pieces[-1]
 
 
 @cache
@@ -117,24 +132,26 @@ def tenant_tables() -> frozenset[str]:
     return frozenset(model._meta.db_table for model in apps.get_models() if hasattr(model, "storage_through"))
 
 
-def route(sql: str) -> Routed:
+def route(sql: str, is_narrowed: bool = False) -> Routed:
     """Return the statement with its cuts. Statements that define tables or copy rows have none."""
     tokens = [*_tokens(sql)]
     first = next((token.word for token in tokens if token.word != "("), "")
-    added = [*_StatementReader(sql, tokens).read()] if first in FIRST_WORDS else []
+    is_narrowed = is_narrowed and only_reads([token.word for token in tokens])
+    added = [*_StatementReader(sql, tokens, is_narrowed).read()] if first in FIRST_WORDS else []
     placeholders = [found.start() for found in PLACEHOLDERS.finditer(sql) if found.group() == "%s"]
-    pieces, places, piece, end = [], [], "", 0
+    pieces, places, names, piece, end = [], [], [], "", 0
     for position, text in added:
         piece += sql[end:position]
         end = position
-        head, *others = text.split(STORAGE)
+        head, *others = CUTS.split(text)
         piece += head
-        for other in others:
+        for name, other in zip(others[::2], others[1::2], strict=True):
             places.append(bisect_left(placeholders, position))
+            names.append(name)
             pieces.append(piece)
             piece = other
     pieces.append(piece + sql[end:])
-    return Routed(tuple(pieces), "%s".join(pieces), tuple(places))
+    return Routed(tuple(pieces), "%s".join(pieces), tuple(places), tuple(names))
 
 
 _kept = lru_cache(KEPT)(route)
@@ -161,9 +178,10 @@ def _end_of(sql: str) -> int:
 class _StatementReader:
     """Reads a statement once, and yields what to add to it and where."""
 
-    def __init__(self, sql: str, tokens: list[StatementToken]) -> None:
+    def __init__(self, sql: str, tokens: list[StatementToken], is_narrowed: bool) -> None:
         self.sql = sql
         self.tokens = tokens
+        self.is_narrowed = is_narrowed
         self.tenant = tenant_tables()
 
     def read(self) -> Iterator[tuple[int, str]]:
@@ -189,9 +207,11 @@ class _StatementReader:
         token = self.tokens[number]
         word, following = token.word, self._word(number + 1)
         if word in OUTER_JOINS and following in {"JOIN", "OUTER"} and level.tables:
-            raise ValueError(f"{word} JOIN after {level.tables[0]}: write a LEFT JOIN, which keeps its meaning (D250).")
-        if word == "USING" and level.joined:
-            raise ValueError(f"JOIN {level.joined} USING: write ON, which can also name the storage (D250).")
+            raise ValueError(
+                f"{word} JOIN after {level.tables[0][0]}: write a LEFT JOIN, which keeps its meaning (D250)."
+            )
+        if word == "USING" and level.joined[0]:
+            raise ValueError(f"JOIN {level.joined[0]} USING: write ON, which can also name the storage (D250).")
         if word in JOINS and (word == "JOIN" or following != "("):
             yield from self._close(level, token.start)
         if word == "INTO":
@@ -205,9 +225,9 @@ class _StatementReader:
                 yield token.end, f" {self._conditions(level)} AND ("
                 level.is_open = True
             level.lists_tables = False
-        elif word == "ON" and level.joined:
-            yield token.end, f" {level.joined}.storage_id = {STORAGE}::uuid AND ("
-            level.joined, level.is_open = "", True
+        elif word == "ON" and level.joined[0]:
+            yield token.end, f" {self._condition(*level.joined)} AND ("
+            level.joined, level.is_open = NOTHING, True
         elif word == "RETURNING" or (word == "ON" and following == "CONFLICT"):
             yield from self._end_statement(level, token.start)
         elif word in ENDS:
@@ -237,9 +257,9 @@ class _StatementReader:
         if name and self._word(number) == "JOIN" and self._word(number - 1) != "CROSS":
             if {self._word(number - 1), self._word(number - 2)} & {*OUTER_JOINS, "NATURAL"}:
                 raise self._refusal(number + 1, "write a LEFT JOIN with ON")
-            level.joined = name
+            level.joined = name, self._table(number + 1)
         elif name:
-            level.tables.append(name)
+            level.tables.append((name, self._table(number + 1)))
 
     def _alias(self, number: int) -> str:
         """Return the name by which the statement calls a tenant table; empty if there is another table."""
@@ -259,6 +279,10 @@ class _StatementReader:
             return name
         return self.sql[alias.start : alias.end]
 
+    def _table(self, number: int) -> str:
+        token = self.tokens[number]
+        return self.sql[token.start : token.end].strip('"')
+
     def _refusal(self, number: int, advice: str) -> ValueError:
         """Return the error of a statement whose table would lack its storage."""
         return ValueError(f"{self._word(number).lower()}: {advice}, so that the statement names its storage (D250).")
@@ -276,7 +300,7 @@ class _StatementReader:
         yield from self._close(level, position)
         if level.tables:
             yield position, f" WHERE {self._conditions(level)} "
-        level.joined, level.lists_tables = "", False
+        level.joined, level.lists_tables = NOTHING, False
 
     def _end_statement(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
         yield from self._end(level, position)
@@ -286,4 +310,7 @@ class _StatementReader:
 
     def _conditions(self, level: StatementLevel) -> str:
         names, level.tables = level.tables, []
-        return " AND ".join(f"{name}.storage_id = {STORAGE}::uuid" for name in names)
+        return " AND ".join(self._condition(*each) for each in names)
+
+    def _condition(self, name: str, table: str) -> str:
+        return f"{name}.storage_id = {STORAGE}::uuid{hiding(table, name) if self.is_narrowed else ''}"

@@ -1,0 +1,217 @@
+"""Permission sets (D490): limits below an element, by users and groups, in all operations of the API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from elements.models import InheritedSet
+from storage.models import Storage
+from storage.options import Role
+from storage.tenancy.scope import tenant_scope
+from tests.elements.office import Office
+from tests.release.house import API, ID, HouseClient, MakeClient, Wire
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rival")]
+SETS = "rest/permissions/permissionsets"
+ELEMENTS = "rest/facets/processes/views/detail/elements"
+
+
+def grant(name: str, *permissions: str) -> Wire:
+    return {"id": ID[name], "permissions": list(permissions)}
+
+
+class Keeper(HouseClient):
+    """Cora, the administrator, who changes sets."""
+
+    def put(self, path: str, body: Any) -> Any:
+        options: Any = {"content_type": "application/json", "token": self.token}
+        return self.api.put(f"{API}/{path}", json.dumps(body).encode(), **options)
+
+    def limit(self, name: str, *, mode: str = "replace", users: Any = (), groups: Any = ()) -> Wire:
+        body = {"mode": mode, "users": list(users), "userGroups": list(groups)}
+        response = self.put(f"{SETS}/{ID[name]}", body)
+        assert response.status_code == 200, response.content
+        found: Wire = response.json()
+        return found
+
+    def free(self, name: str) -> Any:
+        return self.api.delete(f"{API}/{SETS}/{ID[name]}", token=self.token)
+
+
+@pytest.fixture
+def keeper(house: Storage, desk: MakeClient) -> Keeper:
+    return Keeper(house, desk(Role.ADMINISTRATOR).api, Role.ADMINISTRATOR)
+
+
+def listed(client: HouseClient, query: str = "") -> set[str]:
+    response = client.get(f"{ELEMENTS}{query}")
+    assert response.status_code == 200, response.content
+    found = {each["id"] for each in response.json()["elements"]}
+    assert response.json()["count"] == len(found)
+    return {name for name, id in ID.items() if id in found}
+
+
+def rows(house: Storage) -> dict[str, int]:
+    names = {id: name for name, id in ID.items()}
+    with tenant_scope(house):
+        return {names[str(each.id)]: each.set_number for each in InheritedSet.objects.all()}
+
+
+def test_set_is_answered_without_an_envelope(keeper: Keeper, desk: MakeClient) -> None:
+    assert keeper.get(f"{SETS}/{ID['order']}").json() == {"id": None, "users": [], "userGroups": []}
+    made = keeper.limit("house", users=[grant("anna", "show", "edit")], groups=[grant("crew", "show")])
+    assert [(each["id"], each["permissions"]) for each in made["users"]] == [(ID["anna"], ["show", "edit"])]
+    assert [(each["id"], each["permissions"]) for each in made["userGroups"]] == [(ID["crew"], ["show"])]
+    # The element below inherits it.
+    assert keeper.get(f"{SETS}/{ID['order']}").json() == made
+    assert desk(user="ben").get(f"{SETS}/{ID['order']}").json() == made
+    assert keeper.free("house").json() == {"id": None, "users": [], "userGroups": []}
+    assert keeper.free("house").status_code == 404
+
+
+def test_hidden_elements_do_not_exist(keeper: Keeper, desk: MakeClient) -> None:
+    ben, anna = desk(user="ben"), desk(user="anna")
+    everything = listed(ben)
+    keeper.limit("order", users=[grant("anna", "show")])
+    assert listed(ben) == everything - {"order"} - {name for name in everything if name.startswith("order-")}
+    assert listed(anna) == listed(keeper) == everything
+    unknown = "00000000-0000-4000-8000-00000000ffff"
+    for path in ("", "/attributes", "/children", "/history", "/info", "/versions", "/content", "/referencedBy"):
+        hidden, absent = (ben.get(f"{ELEMENTS}/{id}{path}") for id in (ID["order"], unknown))
+        assert hidden.status_code == absent.status_code == 404
+        assert hidden.content.replace(ID["order"].encode(), b"") == absent.content.replace(unknown.encode(), b"")
+    for other in (f"release/{ID['order']}/transitions", f"rest/diagram/{ID['order']}/render", f"{SETS}/{ID['order']}"):
+        assert ben.get(other).status_code == 404
+    children = ben.get(f"{ELEMENTS}/{ID['house']}/children").json()["elements"]
+    assert ID["order"] not in {each["id"] for each in children}
+    erp = ben.get(f"rest/facets/it/views/detail/elements/{ID['erp']}/referencedBy").json()
+    assert ID["order"] not in json.dumps(erp)
+    assert (
+        erp["count"] == keeper.get(f"rest/facets/it/views/detail/elements/{ID['erp']}/referencedBy").json()["count"] - 1
+    )
+    assert ben.get("rest/search?q=order").json()["count"] == 0
+    assert anna.get("rest/search?q=order").json()["count"] > 0
+
+
+def test_sets_extend_replace_and_stop(keeper: Keeper, desk: MakeClient) -> None:
+    ben, anna, vera = desk(user="ben"), desk(user="anna"), desk(user="vera")
+    keeper.limit("house", groups=[grant("crew", "show")])
+    assert listed(anna) == listed(vera) == set()
+    keeper.limit("order", mode="extend", users=[grant("anna", "show")])
+    keeper.limit("released", mode="replace", users=[grant("vera", "show")])
+    keeper.limit("inReview", mode="stop")
+    assert {"house", "order", "released"} & listed(anna) == {"order"}
+    assert {"house", "order", "released"} & listed(vera) == {"released"}
+    assert {"inReview"} <= listed(anna) & listed(ben)
+    assert {"house", "order", "released"} & listed(ben) == {"house", "order"}
+
+
+def test_moves_and_new_elements_follow_their_parents(house: Storage, keeper: Keeper, desk: MakeClient) -> None:
+    assert rows(house) == {}
+    keeper.limit("released", users=[grant("anna", "show")])
+    limited = set(rows(house))
+    assert limited == {"released", "released-start", "released-task", "released-end"}
+    anna, ben = desk(user="anna"), desk(user="ben")
+    keeper.limit("house", users=[grant("anna", "show")])
+    assert set(rows(house)) >= limited | {"order", "inProcess", "house"}
+    made = anna.update(
+        {"type": "subProcess", "attributes": {"name": {"1033": "New"}}, "rootPath": [{"id": ID["house"]}]}
+    )
+    new = made.json()["elements"][0]["id"]
+    assert anna.get(f"{ELEMENTS}/{new}").status_code == 200
+    assert ben.get(f"{ELEMENTS}/{new}").status_code == 404
+    keeper.free("house")
+    assert ben.get(f"{ELEMENTS}/{new}").status_code == 200
+    assert set(rows(house)) >= limited
+    keeper.free("released")
+    assert rows(house) == {}
+
+
+def test_sets_limit_changes(keeper: Keeper, desk: MakeClient) -> None:
+    keeper.limit("house", users=[grant("anna", "edit", "create", "delete")])
+    anna, other = desk(user="anna"), desk(Role.ARCHITECT)
+    rename = {"id": ID["inProcess"], "attributes": {"name": {"1033": "Renamed"}}}
+    below = {"type": "subProcess", "attributes": {"name": {"1033": "New"}}, "rootPath": [{"id": ID["house"]}]}
+    assert other.update(rename).status_code == other.update(below).status_code == 403
+    assert other.api.delete(f"{API}/{ELEMENTS}/{ID['inProcess']}", token=other.token).status_code == 403
+    assert other.get(f"{ELEMENTS}/{ID['inProcess']}/info").json()["values"][0]["permissions"] == [
+        "ShowElement", "ApproveElement", "OpenElement",
+    ]  # fmt: skip
+    assert anna.update(rename).status_code == anna.update(below).status_code == 200
+    assert "InProcessToReleased" in other.offered("inProcess")
+    keeper.limit("house", groups=[grant("crew", "approve")])
+    assert "InProcessToReleased" not in other.offered("inProcess")
+
+
+def test_changes_keep_what_the_caller_does_not_see(keeper: Keeper, desk: MakeClient) -> None:
+    keeper.limit("erp", groups=[grant("crew", "show")])
+    anna, ben = desk(user="anna"), desk(user="ben")
+    assert "systems" not in anna.element("inProcess")["related"]
+    assert anna.update({"id": ID["inProcess"], "related": {"systems": []}}).status_code == 200
+    refused = anna.update({"id": ID["inProcess"], "related": {"systems": [{"id": ID["erp"]}]}})
+    assert refused.status_code == 422, refused.content
+    assert ben.element("inProcess")["related"]["systems"][0]["id"] == ID["erp"]
+    copy = anna.new_version("released")
+    assert "systems" not in copy["related"]
+    assert ben.element(copy["versionId"])["related"]["systems"][0]["id"] == ID["erp"]
+    keeper.limit("inProcess-task", groups=[grant("crew", "show")])
+    content = anna.get(f"{ELEMENTS}/{ID['inProcess']}/content").json()["elements"]
+    assert [each["id"] for each in content] == [ID["inProcess-start"], ID["inProcess-end"]]
+    shape = f"{API}/{ELEMENTS}/{ID['inProcess']}/content/{ID['inProcess-s1']}"
+    assert anna.api.delete(shape, token=anna.token).status_code == 409
+
+
+def test_facets_are_limited(keeper: Keeper, desk: MakeClient) -> None:
+    ben, anna = desk(user="ben"), desk(user="anna")
+    body = {"userGroups": [grant("crew", "show")]}
+    assert keeper.put("rest/permissions/facets/it", body).status_code == 200
+    assert anna.get("rest/facets/it/views").status_code == 404
+    assert "it" not in {each["name"] for each in anna.get("rest/facets").json()["values"]}
+    assert ID["erp"] not in json.dumps(anna.element("released"))
+    assert anna.get("rest/search?q=erp").json()["count"] == 0
+    assert ben.get("rest/facets/it/views/detail/elements").json()["count"] == 1
+    assert keeper.put("rest/permissions/facets/it", {}).status_code == 200
+    assert anna.get("rest/facets/it/views/detail/elements").json()["count"] == 1
+
+
+def test_only_administrators_change_sets(desk: MakeClient, keeper: Keeper) -> None:
+    architect = desk(Role.ARCHITECT)
+    options: Any = {"content_type": "application/json", "token": architect.token}
+    assert architect.api.put(f"{API}/{SETS}/{ID['order']}", b"{}", **options).status_code == 403
+    for refused_body in ({"mode": "stop", "users": [grant("anna", "show")]}, {"users": [grant("erp", "show")]}):
+        assert keeper.put(f"{SETS}/{ID['order']}", refused_body).status_code == 422
+    unreadable: list[Any] = [
+        [],
+        {"mode": "x"},
+        {"users": [{"id": "x", "permissions": ["show"]}]},
+        {"users": [{"id": ID["anna"]}]},
+    ]
+    for body in unreadable:
+        assert keeper.put(f"{SETS}/{ID['order']}", body).status_code == 400
+    keeper.limit("order", users=[grant("eve", "show")])
+    address = f"{API}/rest/facets/users/views/detail/elements/{ID['eve']}"
+    refused = keeper.api.delete(address, token=keeper.token)
+    assert refused.status_code == 409
+    assert "a permission set names it" in refused.content.decode()
+
+
+def test_back_office_explains_and_changes_sets(house: Storage, keeper: Keeper, desk: MakeClient) -> None:
+    office = Office(house, Role.ADMINISTRATOR)
+    assert "There is no permission set" in office.element(ID["order"], tab="access")
+    form = f"elements/element/{ID['house']}/access/"
+    given = {"mode": "replace", "show": ID["crew"], "edit": f"{ID['anna']},{ID['crew']}"}
+    assert office.post(form, given).status_code == 302
+    assert {each["id"]: each["permissions"] for each in keeper.get(f"{SETS}/{ID['order']}").json()["userGroups"]} == {
+        ID["crew"]: ["show", "edit"]
+    }
+    keeper.limit("order", mode="extend", users=[grant("vera", "show")])
+    explained = office.element(ID["order"], tab="access")
+    for text in ("Who can see this, and why?", "Crew", "Vera", "House", "are added to the inherited ones"):
+        assert text in explained
+    assert "Remove the permission set" in office.page(form)
+    assert office.post(form, {"mode": "stop", "show": ID["crew"], "remove": "1"}).status_code == 302
+    assert "House" not in office.element(ID["order"], tab="access").split("nearest first")[1]
+    assert Office(house, Role.EDITOR).get(form).status_code == 403
