@@ -51,7 +51,7 @@ urlpatterns = [
     ),
     path(
         f"{REST}/permissions/facets/<str:facetId>",
-        PermissionSetViewSet.as_view({**reads("get_facet_set"), "put": "set_facet_set"}),
+        PermissionSetViewSet.as_view({**reads("get_facet_permission_set"), "put": "set_facet_permission_set"}),
     ),
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),

@@ -98,7 +98,7 @@ class PermissionSetViewSet(ElementWritingViewSet):
         versions=FIRST,
         responses=bodies.PermissionSetSerializer,
     )
-    def get_facet_set(self, request: Request, **names: str) -> HttpResponse:
+    def get_facet_permission_set(self, request: Request, **names: str) -> HttpResponse:
         """Return the set of the facet; without one, the lists are empty."""
         self.query(request).finish()
         name = self.configuration.facet(names["facetId"]).facet.name
@@ -113,7 +113,7 @@ class PermissionSetViewSet(ElementWritingViewSet):
         body=bodies.FacetSetInputSerializer,
         responses=bodies.PermissionSetSerializer,
     )
-    def set_facet_set(self, request: Request, **names: str) -> HttpResponse:
+    def set_facet_permission_set(self, request: Request, **names: str) -> HttpResponse:
         """Limit who can show, open, edit, create, delete and approve the elements of the facet; without users and
         groups, nobody is limited. For others the facet does not exist."""
         writer = self._holding_writer(request)

@@ -29,6 +29,7 @@ API_TAGS = {
     "tasks": "Requests for approval: list and decide them.",
     "changes": "Events: follow what changes in a storage.",
     "bulk": "Change many elements at once, with previews and reports.",
+    "permissions": "Permission sets, which limit who sees and changes elements and facets.",
     "permalinks": "Short addresses of pages, which lead to what a visitor may see today.",
     "webhooks": "Receivers to which events are sent, for administrators.",
     "administration": "Storages of a collection and collections of the site, for administrators.",
