@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from repository_site.core.database.narrowing import Narrowing
@@ -16,9 +16,6 @@ from storage.jobs.declaring import AnyJob
 from storage.models import ApiToken, Storage, TenantModel
 from storage.options import Role
 
-if TYPE_CHECKING:
-    from storage.access.callers import Caller
-
 
 @dataclass(frozen=True, slots=True)
 class UserGrant:
@@ -26,6 +23,16 @@ class UserGrant:
 
     roles: frozenset[Role]
     is_inactive: bool
+
+
+class LimitedCaller(Protocol):
+    """A caller whom permission sets may limit, as `storage.access.callers` knows it."""
+
+    @property
+    def roles(self) -> frozenset[Role]: ...
+
+    @property
+    def element_id(self) -> UUID | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class StorageExtension:
     find_users: Callable[[Storage, str, str], list[UUID]] | None = None
     """Returns up to two user elements whose attribute has a text, without regard to letter case."""
     user_directory: UserDirectory | None = None
-    limits_of: Callable[[Storage, Callable[[], Caller | None]], Narrowing | None] | None = None
+    limits_of: Callable[[Storage, Callable[[], LimitedCaller | None]], Narrowing | None] | None = None
     """Returns what permission sets hide from a caller and deny (D491). Looks for the caller only if the storage has
     sets. Called in the scope."""
     mirror_token: Callable[[Storage, ApiToken], None] | None = None

@@ -14,7 +14,7 @@ from facets.configuration import configuration_of
 from facets.permission_sets import Limited, Limits, PermissionSets
 from repository_site.core.database.statements import id_array, look_up
 from repository_site.core.wording import GUID
-from storage.access.callers import Caller
+from storage.extension import LimitedCaller
 from storage.models import Storage
 from storage.options import Role
 
@@ -32,7 +32,7 @@ Denied = Mapping[str, frozenset[Permission]]
 NOTHING: frozenset[Permission] = frozenset()
 
 
-def limits_of(storage: Storage, find_caller: Callable[[], Caller | None]) -> Limits | None:
+def limits_of(storage: Storage, find_caller: Callable[[], LimitedCaller | None]) -> Limits | None:
     """Return the limits of a caller; None if there are no sets, or for administrators. Call this in the scope."""
     if not configuration_of(storage).sets:
         return None

@@ -20,6 +20,7 @@ from elements.admin.labels import labels_of
 from elements.derived import AUTHOR_CONTEXTS
 from elements.permissions import Permission, granted_to
 from elements.presentation.labels import Named
+from elements.users import groups_of
 from facets.blueprint.cycles import OPEN, Category
 from release.admin.subscribed_changes import subscribed_changes
 from release.admin.tasks.task_cells import cells_of
@@ -28,7 +29,6 @@ from release.admin.tasks.task_rows import TaskRow, task_rows
 from release.admin.tasks.task_texts import assignee_name, due_text
 from release.models import Task
 from release.steps.log import MAX_COMMENT
-from release.tasks.approvers import groups_of
 from release.tasks.choosing import requested_by, waiting_for
 from repository_site.core.database.statements import fetch
 from storage.access.callers import Caller

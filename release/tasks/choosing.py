@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from elements.permissions import Permission, granted_to
+from elements.users import groups_of
 from release.models import Task
-from release.tasks.approvers import administers, groups_of, represented_by
+from release.tasks.approvers import administers, represented_by
 from storage.access.callers import Caller
 
 
