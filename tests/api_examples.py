@@ -37,6 +37,7 @@ DEMO = (PROJECT_DIR / "elements/demo/showcase.ndjson").read_text(encoding="utf-8
 KNOWN = set(GUID.findall(DEMO))
 MECHANIC = "93c5a6af-0d43-5a10-a869-0a495068cd1d"
 ORDER, DIRECTION = "0d13bb15-a64b-55b7-b602-52b6906c2d70", "b950a7aa-f69f-5273-b17c-4a400978062a"
+GROUP = "59c49bf6-8215-591d-8cd5-17fc279c4107"
 QUALITY_MANAGER = "2c27973d-3243-5123-b8d5-42d8406e9748"
 PREDECESSOR, SUCCESSOR = "e9bcf464-3019-5368-a062-17ca41c75a8f", "8a3c46cc-c466-5035-b8f3-a6814294be28"
 NAMES_ONLY = {"$resources": "attributes", "$select": "name"}
@@ -226,6 +227,16 @@ def _write(run: ExampleRecorder) -> None:
     file = run.call("uploadFile", {}, {"name": "goals.xml"}, "<goals/>")["values"][0]
     run.call("getFile", {"fileId": file["id"]})
     _change_many(run, body)
+    _limit(run)
+
+
+def _limit(run: ExampleRecorder) -> None:
+    granted = {"userGroups": [{"id": GROUP, "permissions": ["show", "edit"]}]}
+    run.call("setPermissionSet", {"elementId": ORDER}, body={"mode": "replace", **granted})
+    run.call("getPermissionSet", {"elementId": ORDER})
+    run.call("removePermissionSet", {"elementId": ORDER})
+    run.call("setFacetPermissionSet", {"facetId": "risks"}, body=granted)
+    run.call("getFacetPermissionSet", {"facetId": "risks"})
 
 
 def _change_many(run: ExampleRecorder, body: dict[str, Any]) -> None:
