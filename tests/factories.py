@@ -51,6 +51,8 @@ def storage_context(storage: Storage) -> Context:
 
 
 def token_for(storage: Storage, *roles: Role, **options: Any) -> str:
+    """Return a new token. It never expires unless asked for, because some tests change the clock."""
+    options.setdefault("never_expires", "valid_until" not in options)
     return issue_token(storage_context(storage), "test", roles or [Role.VIEWER], **options).value
 
 

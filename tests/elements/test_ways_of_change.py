@@ -146,9 +146,11 @@ def test_tokens(handbook: Storage, feed: Feed, tmp_path: Path) -> None:
     [event] = feed.read()
     token = ApiToken.objects.get(name="robot")
     assert token.old_valid_until is not None
+    assert token.valid_until is not None
     assert event["data"] == {
         "tokenId": str(token.id), "name": "robot", "roles": ["viewer"], "caller": event["data"]["caller"],
         "requestId": event["data"]["requestId"], "oldValidUntil": token.old_valid_until.isoformat(),
+        "validUntil": token.valid_until.isoformat(),
     }  # fmt: skip
     ways.found["command: rotate_token"] = [event["type"]]
     run("rotate_token", *HERE, "robot", "--end-old")

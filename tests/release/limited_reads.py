@@ -181,7 +181,7 @@ class LimitedReads:
                 for part, value in parts.items():
                     address = address.replace(f"{{{part}}}", value)
                 # The document of the API has ids in its examples.
-                is_constant = address.endswith(("/schema", "/permissions/facets/it"))
+                is_constant = address.endswith(("/schema", "/docs", "/permissions/facets/it"))
                 if "get" in operations and "{" not in address and "permissionsets" not in address and not is_constant:
                     yield address.removeprefix("/acme/house/")
         yield from PAGES
