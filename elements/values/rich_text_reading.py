@@ -188,10 +188,14 @@ class _MarkupReader:
             self._add(TextRun(plain, *self._form()))
 
     def _add(self, run: TextRun) -> None:
-        if self._pieces is None and self._open and self._open[-1] in LISTS:
+        if self._pieces is None and self._is_between_items():
             self._refuse(_("a text between the items of a list"))
         pieces = self._begin_block("") if self._pieces is None else self._pieces
         pieces.append(run)
+
+    def _is_between_items(self) -> bool:
+        around = next((name for name in reversed(self._open) if name not in ALIASES and name not in ("a", "span")), "")
+        return around in LISTS
 
     def _begin_block(self, leaf: str) -> list[Piece]:
         """An item has one text, at its beginning; written again, other texts would be items of their own."""

@@ -92,6 +92,8 @@ def test_markup_that_the_editor_shows(markup: str, written: str) -> None:
         ("<blockquote> </blockquote>", "the element blockquote without content (line 1, column 14)"),
         ("<table/>", "the element table without content (line 1, column 9)"),
         ("<ul>a</ul>", "a text between the items of a list (line 1, column 6)"),
+        ("<ul><strong>a</strong></ul>", "a text between the items of a list (line 1, column 14)"),
+        ("<ul><li>a</li><em>b</em></ul>", "a text between the items of a list (line 1, column 20)"),
         ("<ul><li><p>a</p><p>b</p></li></ul>", "several texts in an item of a list (line 1, column 17)"),
         ("<ul><li>a<ul><li>b</li></ul>c</li></ul>", "several texts in an item of a list (line 1, column 30)"),
         ("<p>a", "text that is not well-formed"),
