@@ -76,7 +76,7 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class FileSearch:
-    """What files add to the statement that finds versions: nothing, if no file has one of the words."""
+    """The part of the statement that finds versions by their files; empty if no file has one of the words."""
 
     files: Sql = ("", [])
     """Files with the rarest word, and their uses."""

@@ -46,7 +46,7 @@ class Stored:
     drawn_in: Mapping[str, Sequence[Diagram]]
     """The versions whose diagrams show an element, by element."""
     denied: Denied = field(default_factory=dict)
-    """What permission sets deny the caller, by element (D490)."""
+    """Permissions that permission sets deny the caller, by element (D490)."""
 
     def visible(self) -> Stored:
         """Return the same without the elements that the caller does not see. A request that names them names
@@ -260,6 +260,6 @@ class CurrentState:
     targets: Mapping[str, ReferenceTarget]
     ancestry: Ancestry
     denied: Denied = field(default_factory=dict)
-    """What permission sets deny the caller on the targets, some of which are new parents."""
+    """Permissions that permission sets deny the caller on the targets, some of which are new parents."""
     hidden: frozenset[str] = frozenset()
     """Targets of stored references that the caller does not see. They stay (D493)."""

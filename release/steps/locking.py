@@ -33,7 +33,7 @@ class LifecycleVersion:
     row: VersionRow
     related: Mapping[str, Sequence[str]]
     denied: frozenset[Permission] = NOTHING
-    """What permission sets deny the caller (D490)."""
+    """Permissions that permission sets deny the caller (D490)."""
 
     @cached_property
     def type(self) -> ElementType:

@@ -119,6 +119,6 @@ def _operations(patterns: Iterable[Any]) -> Iterator[str]:
         yield from _operations(getattr(each, "url_patterns", ()))
         view = getattr(each, "callback", None)
         for action in getattr(view, "actions", {}).values():
-            operation = getattr(getattr(view.cls, action), "operation", None)  # type: ignore[union-attr]
+            operation = getattr(getattr(view.cls, action), "operation", None)  # type: ignore[union-attr]  # a viewset
             if operation is not None:
                 yield operation.id

@@ -116,6 +116,6 @@ def test_reminders_come_once_for_each_stage(storage: Storage, other_storage: Sto
     day = timedelta(days=1)
     found = [reminders(storage, start + number * day) for number in (0, 9, 9, 75, 77, 78, 87, 89, 89, 91)]
     assert found == [[], ["short"], [], [], ["robot"], [], [], ["robot"], [], []]
-    # A new end begins anew.
+    # With a new end, the reminders start again.
     rotate_token(token, valid_until=start + 60 * day)
     assert [reminders(storage, start + number * day) for number in (45, 47, 48, 59)] == [[], ["robot"], [], ["robot"]]

@@ -1,4 +1,4 @@
-"""Who can see an element, and why: a tab of the element page (D490)."""
+"""The tab of the element page that explains who can see an element (D490)."""
 
 from __future__ import annotations
 
