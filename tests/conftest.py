@@ -267,7 +267,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if without_browser:
         text = f"{len(without_browser)} TESTS WERE SKIPPED: there is no chromium here; `make browser` installs it."
         terminalreporter.write_line(text, red=True, bold=True)
-    if exitstatus == 0 and is_whole_run(config):
+    # Also beside failed tests: what is mended next should be the last.
+    if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and is_whole_run(config):
         for path, verb in operations_not_called():
             terminalreporter.write_line(f"No test has called {verb.upper()} {path} with success.", red=True)
 

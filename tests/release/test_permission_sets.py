@@ -30,6 +30,9 @@ class Keeper(HouseClient):
         options: Any = {"content_type": "application/json", "token": self.token}
         return self.api.put(f"{API}/{path}", json.dumps(body).encode(), **options)
 
+    def read_by_post(self, path: str) -> Any:
+        return self.api.post(f"{API}/{path}", b"", content_type="application/json", token=self.token)
+
     def limit(self, name: str, *, mode: str = "replace", users: Any = (), groups: Any = ()) -> Wire:
         body = {"mode": mode, "users": list(users), "userGroups": list(groups)}
         response = self.put(f"{SETS}/{ID[name]}", body)
@@ -68,6 +71,7 @@ def test_set_is_answered_without_an_envelope(keeper: Keeper, desk: MakeClient) -
     # The element below inherits it.
     assert keeper.get(f"{SETS}/{ID['order']}").json() == made
     assert desk(user="ben").get(f"{SETS}/{ID['order']}").json() == made
+    assert keeper.read_by_post(f"{SETS}/{ID['order']}").json() == made
     assert keeper.free("house").json() == {"id": None, "users": [], "userGroups": []}
     assert keeper.free("house").status_code == 404
 
@@ -168,6 +172,9 @@ def test_facets_are_limited(keeper: Keeper, desk: MakeClient) -> None:
     ben, anna = desk(user="ben"), desk(user="anna")
     body = {"userGroups": [grant("crew", "show")]}
     assert keeper.put("rest/permissions/facets/it", body).status_code == 200
+    read = keeper.get("rest/permissions/facets/it").json()
+    assert [(each["id"], each["permissions"]) for each in read["userGroups"]] == [(ID["crew"], ["show"])]
+    assert keeper.read_by_post("rest/permissions/facets/it").json() == read
     assert anna.get("rest/facets/it/views").status_code == 404
     assert "it" not in {each["name"] for each in anna.get("rest/facets").json()["values"]}
     assert ID["erp"] not in json.dumps(anna.element("released"))
