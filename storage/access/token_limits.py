@@ -31,10 +31,12 @@ class TokenLimits:
     facets: Sequence[str] = ()
     operations: Sequence[str] = ()
 
-    def of_storage(self, storage: Storage | None) -> tuple[TokenLimits, list[str]]:
-        """Return the limits as they are stored, and the problems with them."""
+    def of_storage(self, storage: Storage | None, kept: Iterable[str] = ()) -> tuple[TokenLimits, list[str]]:
+        """Return the limits as they are stored, and the problems with them. A token may keep facets that are gone:
+        without its only one, it would have no limit any more."""
         networks, problems = _networks(self.networks)
-        facets, unknown = _known(self.facets, facet_names(storage) if storage and self.facets else (), "facets")
+        names = [*facet_names(storage), *kept] if storage and self.facets else ()
+        facets, unknown = _known(self.facets, names, "facets")
         operations, strange = _known(self.operations, operation_ids() if self.operations else (), "operations")
         return TokenLimits(networks, self.is_read_only, facets, operations), problems + unknown + strange
 

@@ -22,6 +22,8 @@ from unfold.sites import UnfoldAdminSite
 
 from repository_site.core.client_network import client_network
 from storage.access.sign_ins import SignInBlocked, begin_attempt
+from storage.single_sign_on.linking import drop_stale_roles
+from storage.single_sign_on.provider_sessions import follow_session
 from storage.single_sign_on.providers import offered_providers, refuses_password
 from storage.single_sign_on.sessions import sign_out_address
 from storage.tenancy.addresses import public_base
@@ -48,6 +50,9 @@ class SignInForm(AuthenticationForm):
             attempt.failed()
             raise
         attempt.succeeded()
+        drop_stale_roles(self.get_user())
+        # Somebody who has begun to sign in at a provider has a short session.
+        self.request.session.set_expiry(None)
         return cleaned
 
     def confirm_login_allowed(self, user: Any) -> None:
@@ -136,5 +141,7 @@ class GuardedSignIn(UnfoldAdminSite):
         return response
 
     def _change_password(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> HttpResponse:
+        before = request.session.session_key
         response: HttpResponse = super().password_change(request, extra_context)
+        follow_session(before, request.session.session_key)
         return response

@@ -5,9 +5,6 @@ They are outside of storages: a provider knows one address for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import structlog
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -19,19 +16,19 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_POST
 
-from repository_site.core.fairness.admission import away_from_gate
+from repository_site.core.fairness.admission import without_a_place
 from repository_site.core.problems import Busy, Forbidden, TooManyRequests
 from repository_site.core.rest.errors import status_of
 from storage.api.throttling import throttle_address
 from storage.models import IdentityProvider
 from storage.single_sign_on.linking import person_of, sign_on
+from storage.single_sign_on.outgoing_requests import ProviderFailed
 from storage.single_sign_on.provider_sessions import end_by_logout_token
 from storage.single_sign_on.providers import provider_with
-from storage.single_sign_on.sessions import begin_session
+from storage.single_sign_on.sessions import begin_session, limit_session
 from storage.single_sign_on.signed_tokens import TokenRefused, checked_logout_token
 
 log = structlog.get_logger("sign-on")
-T = TypeVar("T")
 
 
 def _found(key: str) -> IdentityProvider:
@@ -57,7 +54,8 @@ def start_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         throttle_address(request)
         after = safe_address(request, request.GET.get("next", ""))
-        return _without_a_place(request, lambda: begin(request, provider, after))
+        limit_session(request)
+        return without_a_place(request, lambda: begin(request, provider, after))
     except (TooManyRequests, Busy) as problem:
         return _refused(request, provider, problem.message, status_of(problem))
     except SignOnFailed as failed:
@@ -75,8 +73,9 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     provider = _found(key)
     try:
         throttle_address(request)
-        done = _without_a_place(request, lambda: finish(request, provider))
+        done = without_a_place(request, lambda: finish(request, provider))
         account = sign_on(provider, person_of(provider, done.claims))
+        begin_session(request, provider, account, done.claims, done.id_token)
     except (TooManyRequests, Busy) as problem:
         return _refused(request, provider, problem.message, status_of(problem))
     except SignOnFailed as failed:
@@ -87,20 +86,7 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     except Forbidden as problem:
         log.warning("sign-in refused", provider=provider.key, problem=problem.message)
         return _refused(request, provider, problem.message, 403)
-    begin_session(request, provider, account, done.claims, done.id_token)
     return redirect(safe_address(request, done.next_address) or reverse("admin:index"))
-
-
-def _without_a_place(request: HttpRequest, work: Callable[[], T]) -> T:
-    """Return the result of work that waits for a provider. Others use the place at the gate meanwhile."""
-    failed: Exception | None = None
-    with away_from_gate(request):
-        try:
-            return work()
-        except Exception as problem:
-            # Raised when the request has a place again.
-            failed = problem
-    raise failed
 
 
 def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status: int) -> HttpResponse:
@@ -115,18 +101,28 @@ def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status
 def back_channel(request: HttpRequest, key: str) -> HttpResponse:
     """End sessions that a provider has ended (OpenID Connect Back-Channel Logout)."""
     provider = _found(key)
+    token = request.POST.get("logout_token", "")
     try:
-        claims = checked_logout_token(provider, request.POST.get("logout_token", ""))
+        claims = without_a_place(request, lambda: checked_logout_token(provider, token))
+    except (TooManyRequests, Busy) as problem:
+        return _try_again(status_of(problem), problem.retry_after)
+    except ProviderFailed as failed:
+        log.warning("provider did not answer", provider=provider.key, problem=str(failed))
+        return _try_again(503, 5)
     except TokenRefused as refused:
         log.warning("logout token refused", provider=provider.key, problem=str(refused))
         try:
             throttle_address(request)
         except TooManyRequests as problem:
-            return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": problem.retry_after})
+            return _try_again(429, problem.retry_after)
         return JsonResponse({"error": "invalid_request"}, status=400)
     number = end_by_logout_token(provider, claims)
     log.info("sessions ended by the provider", provider=provider.key, sessions=number)
     return HttpResponse(status=200)
+
+
+def _try_again(status: int, seconds: int) -> HttpResponse:
+    return JsonResponse({"error": "temporarily_unavailable"}, status=status, headers={"Retry-After": seconds})
 
 
 urlpatterns = [

@@ -64,7 +64,7 @@ class ProviderForm(DomainForm):
     key = forms.CharField(
         label=_("Id"),
         max_length=40,
-        help_text=_("Part of the addresses that the provider calls. It does not change later."),
+        help_text=_("Part of the addresses that the provider calls. It cannot be changed later."),
         widget=_text(40),
     )
     collection = forms.ModelChoiceField(
@@ -97,7 +97,7 @@ class ProviderForm(DomainForm):
         label=_("Mail domains"),
         required=False,
         max_length=20_000,
-        help_text=_("One on each line. The provider signs in accounts with these domains; a collection needs them."),
+        help_text=_("One on each line. The provider signs in accounts with these domains. A collection needs at least one."),
         widget=UnfoldAdminTextareaWidget({"rows": 3, "spellcheck": "false"}),
     )
     verifies_addresses = _switch("verifies_addresses")

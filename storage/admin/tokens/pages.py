@@ -29,7 +29,7 @@ from unfold.enums import ActionVariant
 
 from storage.access.tokens import IssuedToken, context_of_token, revoke_token
 from storage.admin.tokens.forms import IssueForm
-from storage.admin.tokens.rotation import RotationPages
+from storage.admin.tokens.limits import LimitPages
 from storage.back_office.cells import NOTHING, ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
@@ -81,7 +81,7 @@ class TokenRoleFilter(DropdownFilter):
         return queryset.filter(roles__contains=[self.value()]) if self.value() in set(Role) else queryset
 
 
-class TokenPages(RotationPages):
+class TokenPages(LimitPages):
     """Pages about tokens, for use with a base class that checks permissions."""
 
     search_fields: ClassVar[tuple[str, ...]] = ("name",)
@@ -94,12 +94,12 @@ class TokenPages(RotationPages):
     list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
     actions = ("revoke_selected",)
     actions_list = ("issue",)
-    actions_detail = ("rotate", "end_old", "replace", "revoke")
+    actions_detail = ("rotate", "end_old", "change_limits", "replace", "revoke")
     show_add_link = False
     show_full_result_count = True
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Tokens cannot be edited, only rotated and revoked."""
+        """Tokens have no form of Django: they are rotated, limited and revoked."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -280,6 +280,7 @@ class TokenPages(RotationPages):
         token = self._found(request, object_id)
         offered = {
             "rotate": self.may_rotate(token),
+            "limits": self.may_rotate(token),
             "end-old-value": token.has_valid_old_value(timezone.now()),
             "replace": self.may_replace(token),
             "revoke": token.revoked_on is None,

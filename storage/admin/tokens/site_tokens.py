@@ -65,7 +65,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
         return AdministrativeIssueForm(data, initial=initial)
 
     def may_rotate(self, token: ApiToken) -> bool:
-        """Allow rotation of administrative tokens; tokens of a storage are rotated in its own back office."""
+        """Allow changes of administrative tokens; tokens of a storage are changed in its own back office."""
         return token.storage_id is None and super().may_rotate(token)
 
     def may_replace(self, token: ApiToken) -> bool:

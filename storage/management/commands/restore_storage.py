@@ -63,7 +63,7 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
         if restored.disabled:
             reason = (
-                "revoked or rotated here after the backup"
+                "revoked, rotated or limited here after the backup"
                 if options["with_tokens"]
                 else "a restore keeps tokens only with --with-tokens"
             )
