@@ -97,7 +97,9 @@ class ProviderForm(DomainForm):
         label=_("Mail domains"),
         required=False,
         max_length=20_000,
-        help_text=_("One on each line. The provider signs in accounts with these domains. A collection needs at least one."),
+        help_text=_(
+            "One on each line. The provider signs in accounts with these domains; a collection needs at least one."
+        ),
         widget=UnfoldAdminTextareaWidget({"rows": 3, "spellcheck": "false"}),
     )
     verifies_addresses = _switch("verifies_addresses")
