@@ -82,7 +82,7 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
         log.warning("sign-in failed", provider=provider.key, problem=str(failed))
         if failed.is_cancelled:
             return _refused(request, provider, _("You have not signed in at %s.") % provider, 403)
-        return _refused(request, provider, _("Signing in has failed. Begin again on the sign-in page."), 403)
+        return _refused(request, provider, _("Try again. If that does not help, ask an administrator."), 403)
     except Forbidden as problem:
         log.warning("sign-in refused", provider=provider.key, problem=problem.message)
         return _refused(request, provider, problem.message, 403)
@@ -90,7 +90,8 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status: int) -> HttpResponse:
-    context = {"text": text, "provider": provider, "back": reverse("admin:login")}
+    again = reverse("sign_on", args=[provider.key])
+    context = {"text": text, "provider": provider, "again": again, "back": reverse("admin:login")}
     return render(request, "sign_on/refused.html", context, status=status)
 
 

@@ -28,6 +28,8 @@ KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 MOST_DOMAINS = 100
+NO_STORAGE = UUID(int=0)
+"""The storage of a rule for which nobody has chosen one."""
 
 
 def provider_with(id_or_key: str) -> IdentityProvider | None:
@@ -199,7 +201,9 @@ def rule_problems(
             problems.append(placed(number, _("a text to compare with is missing.")))
         if not set(rule.roles) <= set(Role) or not list(rule.roles):
             problems.append(placed(number, _("a rule needs at least one role.")))
-        if rule.storage_id not in collection_of:
+        if rule.storage_id == NO_STORAGE:
+            problems.append(placed(number, _("a rule needs a storage.")))
+        elif rule.storage_id not in collection_of:
             problems.append(placed(number, _("there is no such storage.")))
         elif provider.collection_id not in (None, collection_of[rule.storage_id]):
             problems.append(placed(number, _("the storage is in another collection than the provider.")))

@@ -22,8 +22,8 @@ from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import AccessRule, IdentityProvider, RuleComparison, Storage, StorageCollection
 from storage.models.identity import LONGEST_ISSUER
 from storage.options import Role
+from storage.single_sign_on.providers import NO_STORAGE
 
-NO_STORAGE = "0" * 32
 NO_SUGGESTIONS = {"autocomplete": "off", "spellcheck": "false"}
 
 
@@ -75,7 +75,12 @@ class ProviderForm(DomainForm):
         help_text=_("The provider of a collection grants roles in its storages only."),
         widget=UnfoldAdminSelectWidget(),
     )
-    is_enabled = forms.BooleanField(label=_("Enabled"), required=False, widget=UnfoldBooleanSwitchWidget())
+    is_enabled = forms.BooleanField(
+        label=_("Enabled"),
+        required=False,
+        help_text=_("If you disable the provider, its sessions end, and nobody can sign in with it."),
+        widget=UnfoldBooleanSwitchWidget(),
+    )
     issuer = forms.CharField(
         label=_("Issuer"),
         max_length=LONGEST_ISSUER,
@@ -181,7 +186,7 @@ class AccessRuleForm(forms.Form):
             claim=given["claim"],
             comparison=given["comparison"] or RuleComparison.EQUALS,
             value="" if given["comparison"] == RuleComparison.ANY else given["value"],
-            storage_id=UUID(given["storage"] or NO_STORAGE),
+            storage_id=UUID(given["storage"]) if given["storage"] else NO_STORAGE,
             roles=given["roles"],
             user_claim=given["user_claim"],
             user_attribute=given["user_attribute"],

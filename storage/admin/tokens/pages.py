@@ -88,7 +88,7 @@ class TokenPages(LimitPages):
     search_help_text = _("Search by name")
     ordering = ("-created_on", "id")
     readonly_fields: ClassVar[tuple[str, ...]] = (
-        *("name", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used"),
+        *("name", "state_badge", "role_list", "id", "starts", "ends", "issued", "last_used", "revoked"),
         *("rotated", "old_state", "old_used", "limits", "used_from", "refused_from"),
     )
     list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
@@ -124,6 +124,14 @@ class TokenPages(LimitPages):
     def role_list(self, token: ApiToken) -> SafeString:
         return role_badges(token.roles)
 
+    @admin.display(description=_("valid from"), ordering="valid_from")
+    def starts(self, token: ApiToken) -> str:
+        return moment(token.valid_from)
+
+    @admin.display(description=_("revoked on"))
+    def revoked(self, token: ApiToken) -> str:
+        return moment(token.revoked_on)
+
     @admin.display(description=_("valid until"), ordering="valid_until")
     def ends(self, token: ApiToken) -> str:
         return moment(token.valid_until)
@@ -134,8 +142,14 @@ class TokenPages(LimitPages):
 
     @admin.display(description=_("limits"))
     def limits(self, token: ApiToken) -> SafeString:
-        found = [badge(str(_("Read only")), "info")] if token.is_read_only else []
-        return badges([*found, *map(badge, [*token.facets, *token.operations, *token.networks])])
+        named = (
+            (_("Networks: %s"), token.networks),
+            (_("Facets: %s"), token.facets),
+            (_("Operations: %s"), token.operations),
+        )
+        lines = [_("Read only")] if token.is_read_only else []
+        lines += [text % ", ".join(names) for text, names in named if names]
+        return format_html_join(SafeString("<br>"), "{}", [(line,) for line in lines]) or SafeString(NOTHING)
 
     @admin.display(description=_("used from"))
     def used_from(self, token: ApiToken) -> SafeString:

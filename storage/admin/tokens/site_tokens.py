@@ -53,7 +53,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     search_fields = ("name", "storage__key", "collection__key")
     fieldsets = (
         (None, {"fields": ("name", "scope", "state_badge", "role_list", "user_id", "id")}),
-        (gettext_lazy("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (gettext_lazy("Validity"), {"fields": ("starts", "ends", "issued", "last_used", "revoked")}),
         (gettext_lazy("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
         (gettext_lazy("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )

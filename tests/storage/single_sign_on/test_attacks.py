@@ -111,7 +111,7 @@ def test_state(here: IdentityProvider, there: TestedProvider) -> None:
     own = there.authorize(sent_to_provider(victim))
     assert come_back(victim, own).status_code == 302
     replayed: Any = come_back(victim, own)
-    assert (replayed.status_code, b"Begin again" in replayed.content) == (403, True)
+    assert (replayed.status_code, b"Try again" in replayed.content) == (403, True)
 
 
 def test_an_injected_code_does_not_fit_the_verifier(here: IdentityProvider, there: TestedProvider) -> None:
