@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Invalid, placed
 from storage.models import IdentityProvider, StorageCollection
 from storage.single_sign_on.provider_sessions import end_sessions
-from storage.single_sign_on.providers import save_provider
+from storage.single_sign_on.providers import save_provider, take_turn
 
 # Names in the environment, and the fields that they set.
 NAMES = {
@@ -35,6 +35,7 @@ def adopt_configured_providers() -> None:
     A provider gives up its domains when it is disabled, and all do before domains are assigned again: the order of the
     list does not matter.
     """
+    take_turn()
     keys = [str(each["id"]) for each in settings.SIGN_ON_PROVIDERS]
     gone = IdentityProvider.objects.filter(is_from_settings=True, is_enabled=True).exclude(key__in=keys)
     for provider in gone:

@@ -76,7 +76,7 @@ def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: 
     Subjects are those of an issuer, and with some providers of a client. Another one knows other people by the same
     names, so they are forgotten: people are found by their verified addresses again (D502).
     """
-    _take_turn()
+    take_turn()
     before = IdentityProvider.objects.filter(pk=provider.pk).first()
     for name, value in given.items():
         setattr(provider, name, value)
@@ -99,7 +99,7 @@ def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: 
     return provider
 
 
-def _take_turn() -> None:
+def take_turn() -> None:
     """Let providers be saved one after the other: two must not get the same domain."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('identity providers', 0))")
