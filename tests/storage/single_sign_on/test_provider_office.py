@@ -179,5 +179,6 @@ def test_providers_of_the_environment(there: TestedProvider, storage: Storage, s
     settings.SIGN_ON_PROVIDERS = ()
     adopt_configured_providers()
     assert not IdentityProvider.objects.get().is_enabled
+    assert b"no longer contains this provider" in root.get(f"{LIST}{made.pk}/change/").content
     root.post(f"{LIST}{made.pk}/remove/")
     assert not IdentityProvider.objects.exists()
