@@ -5,10 +5,10 @@ The triggers of the index must be off as well.
 
 from __future__ import annotations
 
-from elements.search import documents
+from elements.filters import search_documents
 from manage import main
 
 if __name__ == "__main__":
     # Before the import loads it.
-    documents.search_document = lambda attributes: None
+    search_documents.search_document = lambda attributes: None
     main()

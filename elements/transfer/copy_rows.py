@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from elements.bpmn.document.parsing import called_ids, process_ids
 from elements.diagrams.geometry import ShapeBounds, plain_points
+from elements.filters.search_documents import search_document
 from elements.models import (
     BpmnSource,
     Element,
@@ -23,7 +24,6 @@ from elements.models import (
     VersionFile,
 )
 from elements.naming import sort_name
-from elements.search.documents import search_document
 from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
 from elements.transfer.lines import CALLERS, TransferLine

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elements.search.documents import DECLARATION, search_document
+from elements.filters.search_documents import DECLARATION, search_document
 from repository_site.core.database.statements import fetch
 
 pytestmark = pytest.mark.django_db
