@@ -61,6 +61,7 @@ try:
     TOKEN_DAYS = environment.TOKEN_DAYS.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
+    INVITATION_DAYS = environment.INVITATION_DAYS.read()
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
     SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
     SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
@@ -138,6 +139,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -240,6 +242,8 @@ STORAGES = {
 }
 # Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600
+# Of the link in a mail (D551).
+PASSWORD_RESET_TIMEOUT = 3600
 if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True

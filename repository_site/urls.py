@@ -81,6 +81,8 @@ urlpatterns = [
     path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/sso/", include("storage.back_office.sign_on")),
+    path("admin/invitation/", include("storage.back_office.account_pages.invitation_pages")),
+    path("admin/password/", include("storage.back_office.account_pages.password_pages")),
     path("admin/", site_office.urls),
     path("api/", api_reference, name="api_reference"),
     path("api/openapi.json", openapi_document, name="openapi_document"),

@@ -101,6 +101,7 @@ def site_navigation(request: HttpRequest) -> Navigation:
             _("Access"),
             [
                 _item(_("Staff accounts"), "badge", "storage_staffaccount_changelist"),
+                _item(_("Invitations"), "forward_to_inbox", "storage_invitation_changelist"),
                 _item(_("Identity providers"), "passkey", "storage_identityprovider_changelist"),
                 _item(_("Failed sign-ins"), "lock_clock", "storage_failedsignin_changelist"),
                 _item(_("API tokens"), "key", "storage_apitoken_changelist"),

@@ -58,15 +58,15 @@ class SignInForm(AuthenticationForm):
             raise ValidationError(text, code="single_sign_on")
 
     def _blocked(self, blocked: SignInBlocked) -> ValidationError:
-        self.wait = _seconds_until(blocked)
-        return ValidationError(_explanation(self.wait), code=BLOCKED)
+        self.wait = seconds_until(blocked)
+        return ValidationError(blocked_text(self.wait), code=BLOCKED)
 
 
-def _seconds_until(blocked: SignInBlocked) -> int:
+def seconds_until(blocked: SignInBlocked) -> int:
     return max(math.ceil((blocked.until - timezone.now()).total_seconds()), 1)
 
 
-def _explanation(seconds: int) -> str:
+def blocked_text(seconds: int) -> str:
     minutes = math.ceil(seconds / 60)
     text = ngettext(
         "Signing in has failed too often from your address. Try again in %(minutes)d minute, or ask an"
@@ -116,8 +116,8 @@ class GuardedSignIn(UnfoldAdminSite):
         try:
             attempt = begin_attempt(request.user.get_username(), client_network(request))
         except SignInBlocked as blocked:
-            wait = _seconds_until(blocked)
-            messages.error(request, _explanation(wait))
+            wait = seconds_until(blocked)
+            messages.error(request, blocked_text(wait))
             # Show the empty form; the typed values are not checked.
             request.method = "GET"
             try:

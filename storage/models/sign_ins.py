@@ -1,4 +1,4 @@
-"""Failed sign-ins (D146), by network and account."""
+"""Failed sign-ins (D146) by network and account, and sessions of accounts (D552)."""
 
 from __future__ import annotations
 
@@ -45,3 +45,17 @@ class FailedSignIn(models.Model):
     def blocked_until(self, now: datetime) -> datetime | None:
         """Return the end of the block, or None while more attempts are permitted."""
         return self.counts_until if self.failures >= self.limit and self.counts_until > now else None
+
+
+class AccountSession(models.Model):
+    """A session of an account. The session itself is Django's."""
+
+    session_key = models.CharField(max_length=40, unique=True)
+    account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, related_name="sessions")
+    network = models.CharField(max_length=50, help_text="Network of the last use.")
+    device = models.CharField(max_length=40, blank=True, help_text="Browser and system, without versions.")
+    began_on = models.DateTimeField()
+    last_on = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.account} {self.began_on:%Y-%m-%d %H:%M}"

@@ -281,6 +281,9 @@ CALLER_BUDGET = Variable(
     "The same for one caller of a storage, while other callers are active. Anonymous callers from one network are one "
     "caller.",
 )
+INVITATION_DAYS = Variable(
+    "REPOSITORY_INVITATION_DAYS", values.days, "7", "Days for which the link of an invitation is valid; 1 to 3650."
+)
 SIGN_IN_FAILURES = Variable(
     "REPOSITORY_SIGN_IN_FAILURES",
     values.positive,
