@@ -62,6 +62,7 @@ try:
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
     INVITATION_DAYS = environment.INVITATION_DAYS.read()
+    SECOND_FACTOR = environment.SECOND_FACTOR.read()
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
     SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
     SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
@@ -117,6 +118,7 @@ INSTALLED_APPS = [
     # Without their models, which web processes load with the back office (D500).
     "repository_site.sign_on_apps.AccountConfig",
     "repository_site.sign_on_apps.SocialAccountConfig",
+    "repository_site.sign_on_apps.FactorConfig",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -211,6 +213,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# allauth computes and checks second factors (D553). One code before and after the current one is right as well.
+MFA_ADAPTER = "storage.accounts.factor_adapter.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
+MFA_TOTP_TOLERANCE = 1
 SOCIALACCOUNT_ADAPTER = "storage.single_sign_on.adapter.ProviderAdapter"
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
@@ -318,6 +324,7 @@ UNFOLD_SITE = {
     "SITE_URL": None,
     "DASHBOARD_CALLBACK": "repository_site.dashboard.office.site_dashboard",
     "SIDEBAR": {"navigation": "repository_site.dashboard.office.site_navigation"},
+    "ACCOUNT": {"navigation": "repository_site.dashboard.office.site_account_links"},
 }
 UNFOLD_STORAGE = {
     **_OFFICE,

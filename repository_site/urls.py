@@ -82,6 +82,7 @@ urlpatterns = [
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
     path("admin/sso/", include("storage.back_office.sign_on")),
     path("admin/invitation/", include("storage.back_office.account_pages.invitation_pages")),
+    path("admin/factor/", include("storage.back_office.account_pages.factor_pages")),
     path("admin/password/", include("storage.back_office.account_pages.password_pages")),
     path("admin/", site_office.urls),
     path("api/", api_reference, name="api_reference"),

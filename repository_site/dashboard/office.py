@@ -68,7 +68,17 @@ def account_links(request: HttpRequest) -> Navigation:
     links = [{"title": _("My account"), "link": reverse("account")}]
     if request.user.has_usable_password():
         links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
+    links.append({"title": _("Second factor"), "link": "/admin/factor/own/"})
     return links
+
+
+def site_account_links(request: HttpRequest) -> Navigation:
+    if not isinstance(request.user, StaffAccount):
+        return []
+    return [
+        {"title": _("Change password"), "link": reverse("admin:password_change")},
+        {"title": _("Second factor"), "link": "/admin/factor/own/"},
+    ]
 
 
 def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

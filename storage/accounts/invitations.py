@@ -163,7 +163,7 @@ def mail_invitation(invitation: str, sending: int) -> None:
     found = wanted.select_related("storage__collection", "collection", "invited_by").first()
     if found is None or found.invited_by is None:
         return
-    with translation.override(found.language):
+    with translation.override(found.language), timezone.override(settings.DEFAULT_TIME_ZONE):
         title = place_name(found)
         context = {
             "subject": _("Invitation to %(storage)s") % {"storage": " ".join(title.split())},

@@ -21,6 +21,8 @@ from repository_site.core.client_network import client_network, network_of
 from repository_site.core.middleware import Middleware
 from storage.models import AccountSession, ProviderSession, StaffAccount
 
+# In the session: when the person has proved their identity, by signing in or by typing the password again.
+CONFIRMED = "confirmed_on"
 # Sessions of an account that are listed, the last used first.
 MOST_LISTED = 50
 # Uses collect while the database is unreachable. Beyond this many, new ones are dropped.
@@ -51,6 +53,7 @@ def device_of(agent: str) -> str:
 
 def record_session(sender: object, request: HttpRequest, user: Any, **given: object) -> None:
     """Add the session that Django has just begun. Receives `user_logged_in`."""
+    request.session[CONFIRMED] = time.time()
     if request.session.session_key is None:
         request.session.save()
     now = timezone.now()

@@ -10,6 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from storage.models.staff import StaffAccount
 
+# Attempts with a second factor, from everywhere (D553).
+ALL_NETWORKS = "all networks"
+
 
 class FailedSignIn(models.Model):
     """The failures of one time window from one network, for one name or, without a digest, for all names.
@@ -40,6 +43,8 @@ class FailedSignIn(models.Model):
 
     @property
     def limit(self) -> int:
+        if self.network == ALL_NETWORKS:
+            return int(2 * settings.SIGN_IN_FAILURES)
         return settings.SIGN_IN_FAILURES if bytes(self.name_digest) else settings.SIGN_IN_FAILURES_PER_ADDRESS
 
     def blocked_until(self, now: datetime) -> datetime | None:

@@ -33,7 +33,6 @@ from storage.back_office.cells import NOTHING, badge, moment, role_badges
 from storage.back_office.domain_forms import DomainForm, FormPage
 from storage.back_office.fields import RoleField, uuids_of
 from storage.models import Invitation, Storage, StorageCollection
-from storage.options import Role
 from storage.pages import storage_of
 from storage.tenancy.addresses import public_base
 
@@ -45,7 +44,7 @@ class RolesForm(DomainForm):
 
     places = {"address": "address", "roles": "roles"}
 
-    roles = RoleField(initial=[Role.VIEWER.value])
+    roles = RoleField()
 
     @property
     def fieldsets(self) -> Any:

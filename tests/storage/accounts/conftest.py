@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from storage.models import StaffAccount, Storage, StorageMembership
+from storage.models import IdentityProvider, StaffAccount, Storage, StorageMembership
+from tests.identity_provider import TestedProvider, configured, rule, running_provider
 from tests.jobs import run_jobs
 from tests.mail_server import MailRoom, mail_server, seen
 from tests.storage.office import signed_in
@@ -44,6 +46,20 @@ def alex(storage: Storage) -> StaffAccount:
     )
     StorageMembership.objects.create(account=account, storage=storage, roles=["administrator"])
     return account
+
+
+@pytest.fixture
+def there(settings: Settings) -> Iterator[TestedProvider]:
+    settings.WEBHOOK_NETWORKS = (ip_network("127.0.0.0/8"),)
+    with running_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def here(there: TestedProvider, storage: Storage) -> IdentityProvider:
+    provider = configured(there.issuer, collection=storage.collection)
+    rule(provider, storage, "editor")
+    return provider
 
 
 @pytest.fixture
