@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TOTP, PASSKEY, RECOVERY = "totp", "webauthn", "recovery_codes"
 FACTORS = (TOTP, PASSKEY)
+# Where a factor has its encrypted secret. A passkey has none: the service knows a public key.
+SECRETS = {TOTP: "secret", RECOVERY: "seed"}
 MOST_PASSKEYS = 10
 LONGEST_ANSWER = 20_000
 # The secret of an app that is being set up, encrypted in the session.
@@ -68,11 +70,36 @@ def check_code(account: StaffAccount, code: str) -> bool:
         # Two requests with the same code come one after the other.
         held = Authenticator.objects.select_for_update().filter(user_id=account.pk, type__in=(TOTP, RECOVERY))
         for each in held.order_by("pk"):
-            if _is_right(each, typed):
-                each.record_usage()
-                log.info("second factor used", account=account.pk, kind=each.type)
+            if _is_readable(each) and _is_right(each, typed):
+                _note_use(account, each)
                 return True
     return False
+
+
+def _note_use(account: StaffAccount, factor: Authenticator) -> None:
+    """Note the use of a factor, and encrypt the secrets of the account with the current key (D360)."""
+    from allauth.mfa.models import Authenticator
+    from allauth.mfa.utils import decrypt, encrypt
+
+    factor.record_usage()
+    for each in Authenticator.objects.filter(user_id=account.pk, type__in=SECRETS):
+        if _is_readable(each):
+            name = SECRETS[each.type]
+            each.data[name] = encrypt(decrypt(each.data[name]))
+            each.save(update_fields=["data"])
+    log.info("second factor used", account=account.pk, kind=factor.type)
+
+
+def _is_readable(factor: Authenticator) -> bool:
+    """Tell whether this installation has the key of a secret. A factor that it cannot read is never right."""
+    from allauth.mfa.utils import decrypt
+
+    try:
+        decrypt(factor.data[SECRETS[factor.type]])
+    except Unsealable:
+        log.warning("second factor encrypted with another key", account=factor.user_id, kind=factor.type)
+        return False
+    return True
 
 
 def _is_right(factor: Authenticator, code: str) -> bool:
@@ -195,8 +222,7 @@ def check_passkey(request: HttpRequest, account: StaffAccount, answer: str) -> b
             used = auth.complete_authentication(account, credential)
         except (ValidationError, ValueError, TypeError, KeyError):
             return False
-    used.record_usage()
-    log.info("second factor used", account=account.pk, kind=PASSKEY)
+    _note_use(account, used)
     return True
 
 
@@ -217,8 +243,9 @@ def recovery_codes(account: StaffAccount, *, is_new: bool = False) -> list[str]:
     from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 
     with transaction.atomic():
-        if is_new:
-            Authenticator.objects.filter(user_id=account.pk, type=RECOVERY).delete()
+        held = Authenticator.objects.filter(user_id=account.pk, type=RECOVERY)
+        if is_new or not all(map(_is_readable, held)):
+            held.delete()
         return list(RecoveryCodes.activate(account).get_unused_codes())
 
 
@@ -226,7 +253,7 @@ def count_recovery_codes(account: StaffAccount) -> int:
     from allauth.mfa.models import Authenticator
 
     found = Authenticator.objects.filter(user_id=account.pk, type=RECOVERY).first()
-    return len(found.wrap().get_unused_codes()) if found else 0
+    return len(found.wrap().get_unused_codes()) if found and _is_readable(found) else 0
 
 
 def remove_factor(account: StaffAccount, number: int) -> bool:

@@ -58,7 +58,10 @@ def waiting_sign_in(request: HttpRequest) -> WaitingSignIn | None:
     account = StaffAccount.objects.filter(pk=held["account"], is_active=True, is_staff=True).first()
     if account is None or account.get_session_auth_hash() != held["hash"]:
         return None
-    return WaitingSignIn(account, held["next"], held["provider"])
+    provider = held["provider"]
+    if provider and not IdentityProvider.objects.filter(pk=provider["id"], is_enabled=True).exists():
+        return None
+    return WaitingSignIn(account, held["next"], provider)
 
 
 def complete_sign_in(request: HttpRequest, waiting: WaitingSignIn) -> None:
@@ -68,5 +71,5 @@ def complete_sign_in(request: HttpRequest, waiting: WaitingSignIn) -> None:
     if found is None:
         login(request, waiting.account, backend=BACKEND)
         return
-    provider = IdentityProvider.objects.get(pk=found["id"], is_enabled=True)
+    provider = IdentityProvider.objects.get(pk=found["id"])
     begin_session(request, provider, waiting.account, found["claims"], found["id_token"])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from storage.accounts import invitations
 from storage.accounts.invitations import forget_old_invitations, invite, link_path
@@ -48,7 +49,9 @@ def test_an_invited_person_chooses_a_password_and_has_the_roles(
     )
     assert "kim" not in path
     kim = Client()
-    page = text_of(kim.get(path))
+    with capture_logs() as logs:
+        page = text_of(kim.get(path))
+    assert [each["path"] for each in logs if each["event"] == "request"] == ["/admin/invitation/..."]
     assert ("Invitation to Handbook" in page, "New account" in page) == (True, True)
     assert Invitation.objects.exists()
     wrong = kim.post(path, {**NEW, "password": "kim", "repeated": "lee"})

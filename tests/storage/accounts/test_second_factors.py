@@ -93,6 +93,27 @@ def test_guessing_a_code_is_limited_for_the_account(alex: StaffAccount) -> None:
     assert client.post(FACTOR, {"code": code_of(secret, 1)}).status_code == 302
 
 
+def test_secrets_move_to_the_current_key(alex: StaffAccount, settings: Any) -> None:
+    secret = with_app(alex)
+    first = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key " * 5, [first]
+    client = Client()
+    password(client)
+    assert client.post(FACTOR, {"code": code_of(secret, 1)}).status_code == 302
+    settings.SECRET_KEY_FALLBACKS = []
+    [code, *_others] = recovery_codes(alex)
+    other = Client()
+    password(other)
+    assert other.post(FACTOR, {"code": code}).status_code == 302
+    # Without the key, the factor is wrong, and the person can make new codes.
+    settings.SECRET_KEY = "a third key " * 5
+    lost = Client()
+    password(lost)
+    assert lost.post(FACTOR, {"code": code_of(secret, 1)}).status_code == 422
+    assert "0 recovery codes are left." in text_of(signed_in(alex).get(OWN))
+    assert len(recovery_codes(alex)) == 10
+
+
 def test_a_sign_in_does_not_wait_for_ever(alex: StaffAccount) -> None:
     with_app(alex)
     for change in ({"since": time.time() - 601}, {"hash": "of a former password"}):
