@@ -35,7 +35,7 @@ from release.messages.mail_addresses import (
     remove_address,
 )
 from repository_site.core.problems import Forbidden, TooManyRequests, Unauthenticated
-from storage.accounts.sessions import end_session, end_sessions, sessions_of
+from storage.accounts.sessions import end_session, end_sessions, is_recent, sessions_of
 from storage.api.throttling import throttle_caller
 from storage.back_office.sites import METHODS, works_in_office
 from storage.messages.mailing import is_mail_address
@@ -51,6 +51,7 @@ from storage.models import (
     TokenState,
 )
 from storage.pages import caller_of, in_scope, storage_of
+from storage.single_sign_on.providers import refuses_password
 
 # Subscriptions on the page, the newest first.
 SHOWN = 100
@@ -151,6 +152,10 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     """Remove the address, or ask its owner to confirm another one. Return what is wrong with it."""
     if settings.MAIL_SERVER is None:
         raise Forbidden(_("This installation sends no mails; messages are shown in the back office only."))
+    if not account.is_superuser and (provider := refuses_password(account.email)):
+        return _("%s manages the address of your account.") % provider
+    if not is_recent(request):
+        return _("You have signed in a while ago. Sign out and sign in again to change the address.")
     if not wanted:
         remove_address(storage_of(request), account)
         notices.success(request, _("Your account has no mail address any more, so you get no mails."))

@@ -23,6 +23,8 @@ from storage.models import AccountSession, ProviderSession, StaffAccount
 
 # In the session: when the person has proved their identity, by signing in or by typing the password again.
 CONFIRMED = "confirmed_on"
+# Seconds for which that is enough to change what the safety of the account depends on.
+RECENT = 15 * 60
 # Sessions of an account that are listed, the last used first.
 MOST_LISTED = 50
 # Uses collect while the database is unreachable. Beyond this many, new ones are dropped.
@@ -67,6 +69,11 @@ def record_session(sender: object, request: HttpRequest, user: Any, **given: obj
             "last_on": now,
         },
     )
+
+
+def is_recent(request: HttpRequest) -> bool:
+    """Tell whether the person has proved their identity recently: an open browser is not enough for some changes."""
+    return float(request.session.get(CONFIRMED, 0)) > time.time() - RECENT
 
 
 def sessions_of(account: StaffAccount) -> list[AccountSession]:

@@ -37,14 +37,12 @@ from storage.accounts.second_factors import (
     remove_factor,
     secret_picture,
 )
-from storage.accounts.sessions import CONFIRMED
+from storage.accounts.sessions import CONFIRMED, is_recent
 from storage.accounts.waiting_sign_ins import WaitingSignIn, complete_sign_in, waiting_sign_in
 from storage.back_office.sign_in import blocked_text, seconds_until
 from storage.back_office.sign_on import safe_address
 from storage.models import StaffAccount
 
-# Seconds after a sign-in, or after the password was typed again, in which factors can be changed.
-RECENT = 15 * 60
 METHODS = ["GET", "HEAD", "POST"]
 
 
@@ -108,13 +106,9 @@ def factors_page(request: HttpRequest) -> HttpResponse:
     """Let a signed-in person add and remove factors, after a recent sign-in."""
     if not isinstance(request.user, StaffAccount):
         return redirect_to_login(request.path, reverse("admin:login"))
-    if not _is_recent(request):
+    if not is_recent(request):
         return _confirm(request, request.user)
     return _setup(request, request.user, None)
-
-
-def _is_recent(request: HttpRequest) -> bool:
-    return float(request.session.get(CONFIRMED, 0)) > time.time() - RECENT
 
 
 def _confirm(request: HttpRequest, account: StaffAccount) -> HttpResponse:
