@@ -68,7 +68,6 @@ def account_links(request: HttpRequest) -> Navigation:
     links = [{"title": _("My account"), "link": reverse("account")}]
     if request.user.has_usable_password():
         links.append({"title": _("Change password"), "link": reverse("admin:password_change")})
-    links.append({"title": _("Second factor"), "link": "/admin/factor/own/"})
     return links
 
 
