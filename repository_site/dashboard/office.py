@@ -74,10 +74,9 @@ def account_links(request: HttpRequest) -> Navigation:
 def site_account_links(request: HttpRequest) -> Navigation:
     if not isinstance(request.user, StaffAccount):
         return []
-    return [
-        {"title": _("Change password"), "link": reverse("admin:password_change")},
-        {"title": _("Second factor"), "link": "/admin/factor/own/"},
-    ]
+    change = {"title": _("Change password"), "link": reverse("admin:password_change")}
+    factor = {"title": _("Second factor"), "link": reverse("second_factors")}
+    return [change, factor] if request.user.has_usable_password() else [factor]
 
 
 def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
