@@ -5,6 +5,8 @@ They are outside of storages: a provider knows one address for all of them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import structlog
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -19,6 +21,9 @@ from django.views.decorators.http import require_GET, require_POST
 from repository_site.core.fairness.admission import without_a_place
 from repository_site.core.problems import Busy, Forbidden, TooManyRequests
 from repository_site.core.rest.errors import status_of
+from storage.accounts.second_factors import is_vouched
+from storage.accounts.waiting_sign_ins import PAGE as FACTOR_PAGE
+from storage.accounts.waiting_sign_ins import let_wait, must_wait
 from storage.api.throttling import throttle_address
 from storage.models import IdentityProvider
 from storage.single_sign_on.linking import person_of, sign_on
@@ -27,6 +32,9 @@ from storage.single_sign_on.provider_sessions import end_by_logout_token
 from storage.single_sign_on.providers import provider_with
 from storage.single_sign_on.sessions import begin_session, limit_session
 from storage.single_sign_on.signed_tokens import TokenRefused, checked_logout_token
+
+if TYPE_CHECKING:
+    from storage.single_sign_on.adapter import SignedOn
 
 log = structlog.get_logger("sign-on")
 
@@ -74,8 +82,7 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     try:
         throttle_address(request)
         done = without_a_place(request, lambda: finish(request, provider))
-        account = sign_on(provider, person_of(provider, done.claims))
-        begin_session(request, provider, account, done.claims, done.id_token)
+        return _signed_on(request, provider, done)
     except (TooManyRequests, Busy) as problem:
         return _refused(request, provider, problem.message, status_of(problem))
     except SignOnFailed as failed:
@@ -86,7 +93,17 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     except Forbidden as problem:
         log.warning("sign-in refused", provider=provider.key, problem=problem.message)
         return _refused(request, provider, problem.message, 403)
-    return redirect(safe_address(request, done.next_address) or reverse("admin:index"))
+
+
+def _signed_on(request: HttpRequest, provider: IdentityProvider, done: SignedOn) -> HttpResponse:
+    """Begin the session of a person with checked claims, or wait for the second factor (D553)."""
+    account = sign_on(provider, person_of(provider, done.claims))
+    after = safe_address(request, done.next_address) or reverse("admin:index")
+    if must_wait(account, is_password=False) and not is_vouched(done.claims):
+        let_wait(request, account, after, provider, done.claims, done.id_token)
+        return redirect(FACTOR_PAGE)
+    begin_session(request, provider, account, done.claims, done.id_token)
+    return redirect(after)
 
 
 def _refused(request: HttpRequest, provider: IdentityProvider, text: str, status: int) -> HttpResponse:

@@ -53,10 +53,7 @@ class StorageJob(Generic[P]):
         return self._new(storage, {}, timezone.now() + timedelta(seconds=self.after_events or 0))
 
     def delay_after(self, attempts: int) -> float | None:
-        """Return the seconds until the next attempt after this many earlier ones; None if there is no further one."""
-        if attempts >= len(self.retry):
-            return None
-        return self.retry[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  not a secret
+        return _delay_after(self.retry, attempts)
 
     def _new(self, storage: str, arguments: Mapping[str, Any], not_before: datetime | None) -> NewJob:
         lock = None
@@ -67,6 +64,35 @@ class StorageJob(Generic[P]):
 
     def lock_of(self, storage: str, *values: str) -> str:
         return ":".join([self.name, storage, *values])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteJob(Generic[P]):
+    """Work of the installation that a request causes, outside any storage. Doing it twice must do no harm."""
+
+    name: str
+    function: Callable[P, None]
+    retry: tuple[float, ...]
+    queue: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        self.function(*args, **kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Add the job in the transaction of the caller. Arguments are named, and JSON."""
+        if args:
+            raise TypeError(f"{self.name}: name all arguments of the job.")
+        enqueue_all([NewJob(self.queue, self.name, {"arguments": dict(kwargs)}, None, None, None)])
+
+    def delay_after(self, attempts: int) -> float | None:
+        return _delay_after(self.retry, attempts)
+
+
+def _delay_after(retry: tuple[float, ...], attempts: int) -> float | None:
+    """Return the seconds until the next attempt after this many earlier ones; None if there is no further one."""
+    if attempts >= len(retry):
+        return None
+    return retry[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  not a secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +110,7 @@ class PeriodicJob:
         self.function()
 
 
-AnyJob = StorageJob[Any] | PeriodicJob
+AnyJob = StorageJob[Any] | SiteJob[Any] | PeriodicJob
 
 
 def job(
@@ -131,6 +157,15 @@ def job(
             after_events=after_events,
             on_failure=on_failure,
         )
+
+    return declare
+
+
+def site_job(
+    name: str, *, retry: tuple[float, ...] = (), queue: str = QUEUE
+) -> Callable[[Callable[P, None]], SiteJob[P]]:
+    def declare(function: Callable[P, None]) -> SiteJob[P]:
+        return SiteJob(name=name, function=function, retry=retry, queue=queue)
 
     return declare
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
-from storage.models import IdentityProvider, ProviderSession
+from storage.models import AccountSession, IdentityProvider, ProviderSession
 from storage.single_sign_on.signed_tokens import session_of
 
 
@@ -27,9 +27,10 @@ def end_by_logout_token(provider: IdentityProvider, claims: dict[str, Any]) -> i
 
 
 def follow_session(before: str | None, after: str | None) -> None:
-    """Keep the entry of a session that has got another key, as after a change of the password."""
+    """Keep the entries of a session that has got another key, as after a change of the password."""
     if before and after and before != after:
-        ProviderSession.objects.filter(session_key=before).update(session_key=after)
+        for entries in (ProviderSession.objects, AccountSession.objects):
+            entries.filter(session_key=before).update(session_key=after)
 
 
 def end_sessions(provider: IdentityProvider) -> int:

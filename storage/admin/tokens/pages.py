@@ -147,8 +147,8 @@ class TokenPages(LimitPages):
             (_("Facets: %s"), token.facets),
             (_("Operations: %s"), token.operations),
         )
-        lines = [_("Read only")] if token.is_read_only else []
-        lines += [text % ", ".join(names) for text, names in named if names]
+        lines = [str(_("Read only"))] if token.is_read_only else []
+        lines += [str(text) % ", ".join(names) for text, names in named if names]
         return format_html_join(SafeString("<br>"), "{}", [(line,) for line in lines]) or SafeString(NOTHING)
 
     @admin.display(description=_("used from"))

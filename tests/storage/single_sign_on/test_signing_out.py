@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
+from storage.accounts.sessions import sessions_of
 from storage.models import IdentityProvider, StaffAccount
 from storage.single_sign_on.outgoing_requests import forget_providers
 from storage.single_sign_on.signed_tokens import LOGOUT_EVENT
@@ -87,6 +88,7 @@ def test_sessions_without_an_id_and_with_another_key(here: IdentityProvider, the
     typed = {"old_password": PASSWORD, "new_password1": f"{PASSWORD}!", "new_password2": f"{PASSWORD}!"}
     assert client.post("/admin/password_change/", typed).status_code == 302
     assert client.session.session_key != before
+    assert [each.session_key for each in sessions_of(jo)] == [client.session.session_key]
     assert tell(logout_token(there, sid="s-9", sub="another")) == 200
     assert client.session["_auth_user_id"] == str(jo.pk)
     assert tell(logout_token(there, sid="s-9")) == 200
