@@ -40,7 +40,11 @@ class TextStateFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[StoredFile]) -> QuerySet[StoredFile]:
         if self.value() not in State.values:
             return queryset
-        return queryset.filter(digest__in=FileText.objects.filter(state=self.value()).values("digest"))
+        texts = FileText.objects.all()
+        if self.value() == State.WAITING:
+            # Files from before the texts have no row until the first night.
+            return queryset.exclude(digest__in=texts.exclude(state=State.WAITING).values("digest"))
+        return queryset.filter(digest__in=texts.filter(state=self.value()).values("digest"))
 
 
 class FilesList(ChangeList):

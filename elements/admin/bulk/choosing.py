@@ -65,7 +65,8 @@ def choice_groups(labels: OfficeLabels, types: Sequence[ElementType]) -> list[tu
     ]
     groups.append((_("Release"), list(_lifecycle(labels, types))))
     moves = [BulkChoice(MOVE, "", _("Move"), (row,)) for row in rows if row.key == PARENT]
-    groups.append((_("Element"), [*moves, BulkChoice(DELETE, "", _("Delete"))]))
+    deletion = BulkChoice(DELETE, "", _("Delete (only the draft, if a version is published)"))
+    groups.append((_("Element"), [*moves, deletion]))
     return [(title, found) for title, found in groups if found]
 
 
