@@ -22,5 +22,5 @@ FOLD = cheaper.FOLD.replace(BEFORE, AFTER)
 
 
 class Migration(migrations.Migration):
-    dependencies = [("elements", "0051_inherited_sets")]
+    dependencies = [("elements", "0057_given_search_documents")]
     operations = [migrations.RunSQL(FOLD, cheaper.FOLD)]
