@@ -134,9 +134,10 @@ def job(
     transaction may be open while it waits for the network. Workers call `on_failure`, in the scope of the storage, when
     the last attempt has failed.
 
-    Jobs of the queues `NETWORK` and `MAIL` wait for other machines, and have places of their own (D351, D367). Workers
-    bring the waiting job of a storage with new events forward, if it is declared with `on_events` (D368). With
-    `after_events` they add the job to such a storage, unless it waits already; it runs after this many seconds (D371).
+    Jobs of the queues `NETWORK` and `MAIL` wait for other machines, those of `TEXTS` for other processes; they have
+    places of their own (D351, D367, D530). Workers bring the waiting job of a storage with new events forward, if it is
+    declared with `on_events` (D368). With `after_events` they add the job to such a storage, unless it waits already;
+    it runs after this many seconds (D371).
     """
     if once and lock is None:
         raise TypeError(f"{name}: `once` needs a lock, which tells which jobs are equal.")

@@ -11,7 +11,7 @@ ROLES = ["viewer", "analyzer", "editor", "approver", "architect", "administrator
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0042_remembered_limits")]
+    dependencies = [("storage", "0044_partly_searchable")]
     operations = [
         migrations.CreateModel(
             name="Invitation",
