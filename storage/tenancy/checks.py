@@ -34,6 +34,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageRevision"}
     # Sign-in happens before there is a storage (D501).
     | {"IdentityProvider", "AccessRule", "ProviderSession"}
+    # Directories provision people of a collection (D543).
+    | {"DirectoryPerson", "DirectoryGroup", "DirectoryMember"}
     # Failed sign-ins concern accounts, which can belong to several storages.
     | {"FailedSignIn"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.
