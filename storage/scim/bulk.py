@@ -12,16 +12,16 @@ from repository_site.core.problems import Problem, TooLarge
 from storage.scim.resources import MOST_OPERATIONS
 
 if TYPE_CHECKING:
-    from storage.scim.protocol import Exchange, Reply
+    from storage.scim.protocol import Exchange, ScimReply
 
 BULK = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 REFERENCE = re.compile(r"bulkId:([^\"/\\]+)")
 METHODS = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def perform_bulk(exchange: Exchange, data: dict[str, Any]) -> Reply:
+def perform_bulk(exchange: Exchange, data: dict[str, Any]) -> ScimReply:
     """Perform the operations of a bulk request. An operation waits for the ids that it refers to."""
-    from storage.scim.protocol import Reply
+    from storage.scim.protocol import ScimReply
 
     operations = data.get("Operations")
     if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
@@ -40,7 +40,7 @@ def perform_bulk(exchange: Exchange, data: dict[str, Any]) -> Reply:
         each = waiting.pop(ready)
         results[ready] = _result(exchange, each, ids)
         errors += int(results[ready]["status"]) >= 400
-    return Reply(200, {"schemas": [BULK], "Operations": [results[number] for number in sorted(results)]})
+    return ScimReply(200, {"schemas": [BULK], "Operations": [results[number] for number in sorted(results)]})
 
 
 def _references(operation: dict[str, Any]) -> set[str]:
@@ -49,7 +49,7 @@ def _references(operation: dict[str, Any]) -> set[str]:
 
 
 def _result(exchange: Exchange, given: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
-    from storage.scim.protocol import Operation, refusal
+    from storage.scim.protocol import ScimOperation, refusal
 
     method, bulk_id = str(given.get("method", "")).upper(), given.get("bulkId")
     path = _resolved(str(given.get("path") or ""), ids).strip("/")
@@ -57,7 +57,7 @@ def _result(exchange: Exchange, given: dict[str, Any], ids: dict[str, str]) -> d
         if problem := _problem(method, path, bulk_id, _references(given) - ids.keys()):
             raise InvalidValueException(detail=problem)
         body = _resolved(orjson.dumps(given.get("data")).decode(), ids).encode()
-        reply = exchange.perform(Operation(method, path.split("/"), body, if_match=str(given.get("version") or "")))
+        reply = exchange.perform(ScimOperation(method, path.split("/"), body, if_match=str(given.get("version") or "")))
     except (InvalidValueException, Problem) as refused:
         reply = refusal(refused)
     location = reply.headers.get("Location") or (f"{exchange.base}/{path}" if method != "POST" else "")

@@ -15,7 +15,7 @@ from scim2_models import Context, InvalidValueException, PatchOp, ResponseParame
 from storage.models import DirectoryGroup, DirectoryMember, DirectoryPerson
 from storage.scim.groups import GroupTerms
 from storage.scim.people import PersonTerms, version_of
-from storage.scim.resources import POLICY, Group, Person
+from storage.scim.resources import POLICY, Person, ScimGroup
 
 # Members of groups, and groups of people, in one response. A page ends before it would have more.
 MOST_LINKS = 20_000
@@ -77,11 +77,15 @@ def person_documents(
     return found
 
 
-def group_resource(group: DirectoryGroup, members: Sequence[dict[str, Any]], base: str) -> Group:
-    given = {"id": str(group.pk), "displayName": group.display_name, "meta": _meta(group, "Group", base)}
+def group_resource(group: DirectoryGroup, members: Sequence[dict[str, Any]], base: str) -> ScimGroup:
+    given: dict[str, Any] = {
+        "id": str(group.pk),
+        "displayName": group.display_name,
+        "meta": _meta(group, "Group", base),
+    }
     given |= {"externalId": group.external_id} if group.external_id else {}
     given |= {"members": members} if members else {}
-    return Group.model_validate(given, scim_policy=POLICY)
+    return ScimGroup.model_validate(given, scim_policy=POLICY)
 
 
 def group_documents(
@@ -123,7 +127,7 @@ def person_terms(resource: Any) -> PersonTerms:
     return PersonTerms(name, external, resource.active is not False, stored)
 
 
-def group_terms(resource: Group, before: Group | None = None) -> GroupTerms:
+def group_terms(resource: ScimGroup, before: ScimGroup | None = None) -> GroupTerms:
     """Return the terms of a group: those of a whole one, or the change since `before`."""
     wanted = _people(resource)
     name, external = _name("displayName", resource.display_name), _name("externalId", resource.external_id or "")
@@ -135,7 +139,7 @@ def group_terms(resource: Group, before: Group | None = None) -> GroupTerms:
     return GroupTerms(name, external, wanted - held, held - wanted)
 
 
-def _people(group: Group) -> set[UUID]:
+def _people(group: ScimGroup) -> set[UUID]:
     found = set()
     for member in group.members or ():
         value = str(getattr(member, "value", None) or "")
@@ -151,7 +155,7 @@ def _name(place: str, value: str | None) -> str:
     return value
 
 
-def touched_members(group: DirectoryGroup, patch: PatchOp[Group], body: bytes, base: str) -> list[dict[str, Any]]:
+def touched_members(group: DirectoryGroup, patch: PatchOp[ScimGroup], body: bytes, base: str) -> list[dict[str, Any]]:
     """Return the members that a change needs to know: those that it names, or all if it may concern others.
 
     Directories add people to a large group one by one, which must not cost as much as the whole group.

@@ -30,7 +30,7 @@ from scim2_models.path import (
 )
 
 from storage.models import DirectoryMember
-from storage.scim.resources import Group, Person
+from storage.scim.resources import Person, ScimGroup
 
 LONGEST_FILTER = 2000
 MOST_COMPARISONS = 50
@@ -50,20 +50,24 @@ SYMBOLS = {Op.gt: ">", Op.ge: ">=", Op.lt: "<", Op.le: "<="}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FilterColumn:
     name: str
     is_folded: bool = False
 
 
-META = {"meta.created": Column("created_on"), "meta.lastModified": Column("changed_on")}
-COLUMNS: Mapping[type[Resource[Any]], Mapping[str, Column]] = {
+META = {"meta.created": FilterColumn("created_on"), "meta.lastModified": FilterColumn("changed_on")}
+COLUMNS: Mapping[type[Resource[Any]], Mapping[str, FilterColumn]] = {
     Person: {
         **META,
-        "userName": Column("user_key", is_folded=True),
-        "externalId": Column("external_id"),
-        "active": Column("is_active"),
+        "userName": FilterColumn("user_key", is_folded=True),
+        "externalId": FilterColumn("external_id"),
+        "active": FilterColumn("is_active"),
     },
-    Group: {**META, "displayName": Column("name_key", is_folded=True), "externalId": Column("external_id")},
+    ScimGroup: {
+        **META,
+        "displayName": FilterColumn("name_key", is_folded=True),
+        "externalId": FilterColumn("external_id"),
+    },
 }
 # The ids of the other side, and the columns of `DirectoryMember`.
 RELATIONS = {"groups": ("person", "group"), "members": ("group", "person")}
@@ -198,7 +202,7 @@ def _in_json(predicate: str) -> Q:
     return Q(Func(F("attributes"), path, function="jsonb_path_exists", output_field=BooleanField()))
 
 
-def _compared(column: Column, op: CompareOperator, value: Any) -> Q:
+def _compared(column: FilterColumn, op: CompareOperator, value: Any) -> Q:
     if value is None:
         value = ""
     if op in (Op.co, Op.sw, Op.ew) and not isinstance(value, str):

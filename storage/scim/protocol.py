@@ -30,16 +30,16 @@ from storage.models import DirectoryGroup, DirectoryPerson, IdentityProvider
 from storage.scim import documents
 from storage.scim.error_middleware import SCIM_TYPE, error_body
 from storage.scim.filters import condition
-from storage.scim.groups import change_group, create_group, delete_group, found_group
-from storage.scim.people import change_person, create_person, delete_person, found_person, version_of
+from storage.scim.groups import GroupTerms, change_group, create_group, delete_group, found_group
+from storage.scim.people import PersonTerms, change_person, create_person, delete_person, found_person, version_of
 from storage.scim.requests import LONGEST_BODY
 from storage.scim.resources import (
     ENDPOINTS,
     LARGEST_PAGE,
     MOST_OPERATIONS,
     POLICY,
-    Group,
     Person,
+    ScimGroup,
     resource_types,
     schemas,
     service_config,
@@ -52,7 +52,7 @@ METHODS = {"ServiceProviderConfig": "GET", "ResourceTypes": "GET", "Schemas": "G
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScimReply:
     status: int
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ScimOperation:
     """One operation: a request, or a part of a bulk request."""
 
     method: str
@@ -95,7 +95,7 @@ class Exchange:
         self.provider = provider
         collection = provider.collection
         self.base = f"{public_base(request)}/{collection.key if collection else ''}/{SCIM_KEY}/v2"
-        self.operation = Operation(
+        self.operation = ScimOperation(
             str(request.method),
             place,
             request.body,
@@ -114,7 +114,7 @@ class Exchange:
         except SCIMException as problem:
             return refusal(problem).response()
 
-    def perform(self, operation: Operation) -> Reply:
+    def perform(self, operation: ScimOperation) -> ScimReply:
         """Perform an operation in a transaction of its own. Problems of middleware and limits are raised."""
         try:
             return repeated(partial(self._perform, operation), partial(between_attempts, self.request))
@@ -124,26 +124,26 @@ class Exchange:
         except (SCIMException, ValidationError, Conflict, Invalid) as problem:
             return refusal(problem)
 
-    def _perform(self, operation: Operation) -> Reply:
+    def _perform(self, operation: ScimOperation) -> ScimReply:
         name, *rest = operation.place or [""]
         if name in METHODS and operation.method != METHODS[name]:
             return _not_allowed(METHODS[name])
         if name == "ServiceProviderConfig" and not rest:
             config = service_config(LONGEST_BODY)
-            return Reply(200, documents.shown(config, None) | {"meta": self._described("", name)})
+            return ScimReply(200, documents.shown(config, None) | {"meta": self._described("", name)})
         if name in ("ResourceTypes", "Schemas"):
             return self._discovery(operation, name, rest)
         if name not in ENDPOINTS or len(rest) > 1:
-            return Reply(501, error_body(501, "Search in /Users or /Groups.")) if name == ".search" else _nothing()
+            return ScimReply(501, error_body(501, "Search in /Users or /Groups.")) if name == ".search" else _nothing()
         if rest == [".search"]:
-            return Reply(501, error_body(501, "Use GET with a filter."))
+            return ScimReply(501, error_body(501, "Use GET with a filter."))
         methods = self._methods(operation, ENDPOINTS[name], rest[0] if rest else None)
         work = methods.get(operation.method)
         return work() if work else _not_allowed(", ".join(methods))
 
     def _methods(
-        self, operation: Operation, model: type[Resource[Any]], id: str | None
-    ) -> dict[str, Callable[[], Reply]]:
+        self, operation: ScimOperation, model: type[Resource[Any]], id: str | None
+    ) -> dict[str, Callable[[], ScimReply]]:
         if id is None:
             return {"GET": partial(self._list, operation, model), "POST": partial(self._create, operation, model)}
         if not documents.ID.fullmatch(id):
@@ -157,9 +157,9 @@ class Exchange:
 
     # Discovery
 
-    def _discovery(self, operation: Operation, name: str, rest: list[str]) -> Reply:
+    def _discovery(self, operation: ScimOperation, name: str, rest: list[str]) -> ScimReply:
         if "filter" in operation.parameters:
-            return Reply(403, error_body(403, f"{name} cannot be filtered."))
+            return ScimReply(403, error_body(403, f"{name} cannot be filtered."))
         kind = name.removesuffix("s")
         all_of = resource_types() if name == "ResourceTypes" else schemas()
         found = {
@@ -167,15 +167,15 @@ class Exchange:
             for each in all_of
         }
         if not rest:
-            return Reply(200, _listed([*found.values()], len(found)))
-        return Reply(200, found["/".join(rest)]) if "/".join(rest) in found else _nothing()
+            return ScimReply(200, _listed([*found.values()], len(found)))
+        return ScimReply(200, found["/".join(rest)]) if "/".join(rest) in found else _nothing()
 
     def _described(self, endpoint: str, kind: str, id: Any = "") -> dict[str, str]:
         return {"resourceType": kind, "location": "/".join(filter(None, (self.base, endpoint or kind, str(id))))}
 
     # Reading
 
-    def _parameters(self, operation: Operation, model: type[Resource[Any]]) -> ResponseParameters[Any]:
+    def _parameters(self, operation: ScimOperation, model: type[Resource[Any]]) -> ResponseParameters[Any]:
         given = {
             name: operation.parameters[name]
             for name in ("attributes", "excludedAttributes")
@@ -183,7 +183,7 @@ class Exchange:
         }
         return ResponseParameters[model].model_validate(given, scim_policy=POLICY)  # type: ignore[valid-type]
 
-    def _list(self, operation: Operation, model: type[Resource[Any]]) -> Reply:
+    def _list(self, operation: ScimOperation, model: type[Resource[Any]]) -> ScimReply:
         parameters = self._parameters(operation, model)
         start = max(1, _number(operation.parameters, "startIndex", 1))
         count = min(max(0, _number(operation.parameters, "count", USUAL_PAGE)), LARGEST_PAGE)
@@ -193,80 +193,80 @@ class Exchange:
             rows = rows.filter(condition(model, text))
         page = list(rows[start - 1 : start - 1 + count]) if count else []
         total = start - 1 + len(page) if page and len(page) < count else rows.count()
-        return Reply(200, _listed(self._documents(page, parameters), total, start))
+        return ScimReply(200, _listed(self._documents(page, parameters), total, start))
 
     def _documents(self, rows: list[Any], parameters: ResponseParameters[Any]) -> list[dict[str, Any]]:
         if rows and isinstance(rows[0], DirectoryPerson):
             return documents.person_documents(rows, self.base, parameters)
         return documents.group_documents(rows, self.base, parameters)
 
-    def _read(self, operation: Operation, model: type[Resource[Any]], id: str) -> Reply:
+    def _read(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         parameters = self._parameters(operation, model)
         found = found_person(self.provider, id) if model is Person else found_group(self.provider, id)
         tags = {each.strip() for each in operation.if_none_match.split(",")}
         if tags & {"*", version_of(found), version_of(found).removeprefix("W/")}:
-            return Reply(304, headers={"ETag": version_of(found)})
+            return ScimReply(304, headers={"ETag": version_of(found)})
         return self._shown(200, found, parameters)
 
     def _shown(
         self, status: int, found: DirectoryPerson | DirectoryGroup, parameters: ResponseParameters[Any]
-    ) -> Reply:
+    ) -> ScimReply:
         kind = "Users" if isinstance(found, DirectoryPerson) else "Groups"
         headers = {"ETag": version_of(found), "Location": f"{self.base}/{kind}/{found.pk}"}
-        return Reply(status, self._documents([found], parameters)[0], headers)
+        return ScimReply(status, self._documents([found], parameters)[0], headers)
 
     # Changes
 
-    def _create(self, operation: Operation, model: type[Resource[Any]]) -> Reply:
+    def _create(self, operation: ScimOperation, model: type[Resource[Any]]) -> ScimReply:
         parameters = self._parameters(operation, model)
         given = _checked(model, operation.data(), Context.RESOURCE_CREATION_REQUEST)
-        if isinstance(given, Group):
+        if isinstance(given, ScimGroup):
             return self._shown(201, create_group(self.provider, documents.group_terms(given)), parameters)
         return self._shown(201, create_person(self.provider, documents.person_terms(given)), parameters)
 
-    def _replace(self, operation: Operation, model: type[Resource[Any]], id: str) -> Reply:
+    def _replace(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         parameters = self._parameters(operation, model)
         given = _checked(model, operation.data(), Context.RESOURCE_REPLACEMENT_REQUEST)
-        if isinstance(given, Group):
+        if isinstance(given, ScimGroup):
             terms = documents.group_terms(given)
             return self._shown(200, change_group(self.provider, id, operation.if_match, lambda _: terms), parameters)
         wanted = documents.person_terms(given)
         return self._shown(200, change_person(self.provider, id, operation.if_match, lambda _: wanted), parameters)
 
-    def _patch(self, operation: Operation, model: type[Resource[Any]], id: str) -> Reply:
+    def _patch(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         parameters = self._parameters(operation, model)
         data = operation.data()
         named = next((value for name, value in data.items() if name.lower() == "operations"), None)
         if isinstance(named, list) and len(named) > MOST_OPERATIONS:
             raise InvalidValueException(detail=f"A PATCH has at most {MOST_OPERATIONS} operations.")
         patch: Any = _checked(PatchOp[model], data, Context.RESOURCE_PATCH_REQUEST)  # type: ignore[valid-type]
-        if model is Group:
+        if model is ScimGroup:
             group = change_group(
                 self.provider, id, operation.if_match, partial(self._patched_group, patch, operation.body)
             )
             if not parameters.attributes:
                 # The whole group may have very many members, and directories do not read it here.
-                return Reply(204, headers={"ETag": version_of(group), "Location": f"{self.base}/Groups/{group.pk}"})
+                return ScimReply(204, headers={"ETag": version_of(group), "Location": f"{self.base}/Groups/{group.pk}"})
             return self._shown(200, group, parameters)
 
-        def patched(person: DirectoryPerson) -> documents.PersonTerms:
+        def patched(person: DirectoryPerson) -> PersonTerms:
             resource = documents.person_resource(person)
             patch.patch(resource, POLICY)
             return documents.person_terms(resource)
 
         return self._shown(200, change_person(self.provider, id, operation.if_match, patched), parameters)
 
-    def _patched_group(self, patch: Any, body: bytes, group: DirectoryGroup) -> documents.GroupTerms:
+    def _patched_group(self, patch: Any, body: bytes, group: DirectoryGroup) -> GroupTerms:
         members = documents.touched_members(group, patch, body, self.base)
         before = documents.group_resource(group, members, self.base)
         after = before.model_copy(deep=True)
         patch.patch(after, POLICY)
         return documents.group_terms(after, before)
 
-    def _delete(self, operation: Operation, model: type[Resource[Any]], id: str) -> Reply:
+    def _delete(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         delete = delete_person if model is Person else delete_group
         delete(self.provider, id, operation.if_match)
-        return Reply(204)
+        return ScimReply(204)
 
 
 def _checked(model: Any, data: dict[str, Any], context: Context) -> Any:
@@ -290,22 +290,22 @@ def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-def _nothing() -> Reply:
-    return Reply(404, error_body(404, "There is nothing at this address."))
+def _nothing() -> ScimReply:
+    return ScimReply(404, error_body(404, "There is nothing at this address."))
 
 
-def _not_allowed(methods: str) -> Reply:
-    return Reply(405, error_body(405, f"This address allows {methods}."), {"Allow": methods})
+def _not_allowed(methods: str) -> ScimReply:
+    return ScimReply(405, error_body(405, f"This address allows {methods}."), {"Allow": methods})
 
 
-def refusal(problem: SCIMException | ValidationError | Problem) -> Reply:
+def refusal(problem: SCIMException | ValidationError | Problem) -> ScimReply:
     """Return the error of an operation."""
     if isinstance(problem, Problem):
-        kinds = {Conflict: "uniqueness", Invalid: "invalidValue"}
-        kind = next((text for cls, text in kinds.items() if isinstance(problem, cls)), None)
+        kind = "uniqueness" if isinstance(problem, Conflict) else None
+        kind = "invalidValue" if isinstance(problem, Invalid) else kind
         status = 400 if isinstance(problem, Invalid) else status_of(problem)
         headers = {name: value for name, value in problem_answer(problem).items() if name == "Retry-After"}
-        return Reply(status, error_body(status, problem.message, kind), headers)
+        return ScimReply(status, error_body(status, problem.message, kind), headers)
     error = Error.from_validation_errors(problem)[0] if isinstance(problem, ValidationError) else problem.to_error()
     status = error.status or 400
-    return Reply(status, error_body(status, (error.detail or "")[:1000], error.scim_type))
+    return ScimReply(status, error_body(status, (error.detail or "")[:1000], error.scim_type))

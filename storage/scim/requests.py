@@ -48,8 +48,8 @@ def _provider(request: HttpRequest, collection_id: str) -> IdentityProvider:
         context = find_context(collection_id, ADMINISTRATION_KEY)
         address = request.META.get("REMOTE_ADDR", "")
         token, caller = recognised(value.strip(), context, address, is_for_directory=True)
-        provider = IdentityProvider.objects.filter(pk=token.provider_id, collection=context.collection).first()
-        if provider is None or not provider.is_enabled:
+        provider = token.provider
+        if provider is None or not provider.is_enabled or provider.collection != context.collection:
             raise Unauthenticated(REFUSED)
     except (NotFound, Unauthenticated) as problem:
         throttle_address(request)

@@ -62,7 +62,7 @@ class GroupOfUser(ComplexAttribute):
     value: Annotated[str | None, Mutability.read_only, CaseExact.true] = None
     """Id of the group."""
 
-    ref: Annotated[Reference[AnyGroup] | None, Mutability.read_only] = Field(  # type: ignore[type-arg]
+    ref: Annotated[Reference[AnyGroup] | None, Mutability.read_only] = Field(
         None, serialization_alias="$ref", validation_alias="$ref"
     )
     """Address of the group."""
@@ -71,7 +71,7 @@ class GroupOfUser(ComplexAttribute):
     """Name of the group."""
 
 
-class User(Resource[Any]):
+class ScimUser(Resource[Any]):
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:User")
 
     user_name: Annotated[str | None, Required.true, Uniqueness.server] = None
@@ -106,7 +106,7 @@ class Member(ComplexAttribute):
     value: Annotated[str | None, Mutability.immutable, CaseExact.true] = None
     """Id of the person."""
 
-    ref: Annotated[Reference[AnyUser] | None, Mutability.immutable] = Field(  # type: ignore[type-arg]
+    ref: Annotated[Reference[AnyUser[Any]] | None, Mutability.immutable] = Field(
         None, serialization_alias="$ref", validation_alias="$ref"
     )
     """Address of the person."""
@@ -115,7 +115,7 @@ class Member(ComplexAttribute):
     """Always 'User': groups contain no groups."""
 
 
-class Group(Resource[Any]):
+class ScimGroup(Resource[Any]):
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:Group")
 
     display_name: Annotated[str | None, Required.true] = None
@@ -144,8 +144,8 @@ class EnterpriseUser(Extension):
     """Department."""
 
 
-Person = User[EnterpriseUser]  # type: ignore[type-arg]  # the class of scim2-models takes extensions this way
-ENDPOINTS: dict[str, type[Resource[Any]]] = {"Users": Person, "Groups": Group}
+Person = ScimUser[EnterpriseUser]  # type: ignore[type-arg]  # the class of scim2-models takes extensions this way
+ENDPOINTS: dict[str, type[Resource[Any]]] = {"Users": Person, "Groups": ScimGroup}
 
 
 def service_config(longest_body: int) -> ServiceProviderConfig:
@@ -172,4 +172,7 @@ def resource_types() -> list[ResourceType]:
 
 
 def schemas() -> list[Schema]:
-    return [model.to_schema() for model in (User, EnterpriseUser, Group)]
+    found = [model.to_schema() for model in (ScimUser, EnterpriseUser, ScimGroup)]
+    for each in found:
+        each.name = each.description = str(each.name).removeprefix("Scim")
+    return found

@@ -213,7 +213,9 @@ def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[S
         known[each.account_id][each.storage_id] = each
     wanted = {id for found in (*grants_by_account.values(), *known.values()) for id in found}
     storages = Storage.objects.select_related("collection").in_bulk(wanted)
-    new, changed, gone = [], [], []
+    new: list[StorageMembership] = []
+    changed: list[StorageMembership] = []
+    gone: list[int] = []
     for account, grants in grants_by_account.items():
         memberships = known[account.pk]
         for storage_id in sorted((grants.keys() | memberships.keys()) & storages.keys()):

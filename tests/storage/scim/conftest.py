@@ -6,7 +6,7 @@ import pytest
 
 from storage.models import IdentityProvider, Storage
 from tests.identity_provider import rule
-from tests.storage.scim.directory import Directory, directory_of
+from tests.storage.scim.directory import TestedDirectory, directory_of
 
 
 @pytest.fixture
@@ -20,5 +20,5 @@ def provider(storage: Storage) -> IdentityProvider:
 
 
 @pytest.fixture
-def directory(provider: IdentityProvider) -> Directory:
+def directory(provider: IdentityProvider) -> TestedDirectory:
     return directory_of(provider)

@@ -18,25 +18,25 @@ from storage.tenancy.addresses import key_problem
 from storage.tenancy.contexts import Context, ContextType
 from tests.factories import StaffAccountFactory
 from tests.identity_provider import rule
-from tests.storage.scim.directory import CORE, Directory, directory_of, roles_of
+from tests.storage.scim.directory import CORE, TestedDirectory, directory_of, roles_of
 
 pytestmark = pytest.mark.django_db
 
 
 def test_tokens_are_valid_for_their_directory_only(
-    directory: Directory, provider: IdentityProvider, storage: Storage, other_storage: Storage
+    directory: TestedDirectory, provider: IdentityProvider, storage: Storage, other_storage: Storage
 ) -> None:
     refused = {
-        "of another collection": Directory(directory.token, "rival"),
-        "of no collection": Directory(directory.token, "nowhere"),
-        "unknown": Directory("crt_unknown"),
-        "of the API": Directory(
+        "of another collection": TestedDirectory(directory.token, "rival"),
+        "of no collection": TestedDirectory(directory.token, "nowhere"),
+        "unknown": TestedDirectory("crt_unknown"),
+        "of the API": TestedDirectory(
             issue_token(Context(ContextType.COLLECTION, storage.collection), "api", [Role.ADMINISTRATOR]).value
         ),
-        "of a storage": Directory(
+        "of a storage": TestedDirectory(
             issue_token(Context(ContextType.STORAGE, storage.collection, storage), "api", [Role.ADMINISTRATOR]).value
         ),
-        "empty": Directory(""),
+        "empty": TestedDirectory(""),
     }
     bodies = set()
     for reason, attacker in refused.items():
@@ -59,7 +59,7 @@ def test_tokens_are_valid_for_their_directory_only(
 def test_a_token_is_issued_for_the_provider_of_a_collection(provider: IdentityProvider, storage: Storage) -> None:
     out = StringIO()
     call_command("issue_token", "acme", "_admin", name="Entra ID", scim="acme", stdout=out, stderr=StringIO())
-    assert Directory(out.getvalue().strip()).get("Users")["totalResults"] == 0
+    assert TestedDirectory(out.getvalue().strip()).get("Users")["totalResults"] == 0
     token = ApiToken.objects.get()
     assert (token.provider, token.collection, token.roles) == (provider, storage.collection, [])
     assert out.getvalue().strip().encode() not in bytes(token.digest)
@@ -67,13 +67,13 @@ def test_a_token_is_issued_for_the_provider_of_a_collection(provider: IdentityPr
     call_command("list_tokens", "acme", "_admin", stdout=listed)
     assert "scim=acme" in listed.getvalue()
     call_command("revoke_token", "acme", "_admin", "Entra ID", stdout=StringIO(), stderr=StringIO())
-    assert Directory(out.getvalue().strip()).ask("GET", "Users").status_code == 401
+    assert TestedDirectory(out.getvalue().strip()).ask("GET", "Users").status_code == 401
     with pytest.raises(Invalid) as refused:
         issue_token(Context(ContextType.SITE), "x", [Role.VIEWER], provider=provider)
     assert [each.partition(":")[0] for each in refused.value.details] == ["provider", "roles", "roles"]
 
 
-def test_accounts_out_of_reach_are_left_alone(directory: Directory, provider: IdentityProvider) -> None:
+def test_accounts_out_of_reach_are_left_alone(directory: TestedDirectory, provider: IdentityProvider) -> None:
     """The answers do not tell which accounts exist."""
     boss = StaffAccountFactory.create(email="boss@example.org", is_superuser=True, first_name="The")
     stranger = StaffAccountFactory.create(email="sam@elsewhere.example", first_name="Sam")
@@ -88,7 +88,9 @@ def test_accounts_out_of_reach_are_left_alone(directory: Directory, provider: Id
     assert [roles_of(each) for each in (boss, stranger, *twins)] == [{}] * 4
 
 
-def test_an_account_that_moves_out_of_reach_is_left_alone(directory: Directory, provider: IdentityProvider) -> None:
+def test_an_account_that_moves_out_of_reach_is_left_alone(
+    directory: TestedDirectory, provider: IdentityProvider
+) -> None:
     jo = directory.person("jo")
     directory.group("editors", jo["id"])
     account = StaffAccount.objects.get()
@@ -111,7 +113,7 @@ def test_an_account_that_moves_out_of_reach_is_left_alone(directory: Directory, 
 
 
 def test_directories_of_one_collection_are_apart(
-    directory: Directory, provider: IdentityProvider, storage: Storage, other_storage: Storage
+    directory: TestedDirectory, provider: IdentityProvider, storage: Storage, other_storage: Storage
 ) -> None:
     second = IdentityProvider.objects.create(
         key="second", name="Second", collection=storage.collection, issuer="x", client_id="r", mail_domains=["two.example"]
@@ -151,7 +153,7 @@ def test_directories_of_one_collection_are_apart(
         "title co 5",
     ],
 )
-def test_hostile_filters(directory: Directory, text: str) -> None:
+def test_hostile_filters(directory: TestedDirectory, text: str) -> None:
     response = directory.ask("GET", f"Users?{urlencode({'filter': text})}")
     assert (response.status_code, response.json()["scimType"]) == (400, "invalidFilter")
 
@@ -176,12 +178,14 @@ def test_hostile_filters(directory: Directory, text: str) -> None:
         ("GET", "Schemas?filter=x", None, 403, None),
     ],
 )  # fmt: skip
-def test_wrong_requests(directory: Directory, method: str, path: str, body: Any, status: int, kind: str | None) -> None:
+def test_wrong_requests(
+    directory: TestedDirectory, method: str, path: str, body: Any, status: int, kind: str | None
+) -> None:
     response = directory.ask(method, path, body)
     assert (response.status_code, response.json().get("scimType")) == (status, kind), response.content
 
 
-def test_names_are_unique_without_regard_to_letter_case(directory: Directory) -> None:
+def test_names_are_unique_without_regard_to_letter_case(directory: TestedDirectory) -> None:
     directory.person("jo")
     response = directory.ask("POST", "Users", {"schemas": [f"{CORE}:User"], "userName": "JO@example.org"})
     assert (response.status_code, response.json()["scimType"]) == (409, "uniqueness")

@@ -14,17 +14,19 @@ from django.test.utils import CaptureQueriesContext
 from storage.models import DirectoryMember, IdentityProvider, StaffAccount, Storage
 from storage.single_sign_on.linking import person_of, sign_on
 from tests.identity_provider import rule
-from tests.storage.scim.directory import CORE, Directory, roles_of
+from tests.storage.scim.directory import CORE, TestedDirectory, roles_of
 
 pytestmark = pytest.mark.django_db
 
 
-def member(directory: Directory, person: dict[str, Any]) -> dict[str, Any]:
+def member(directory: TestedDirectory, person: dict[str, Any]) -> dict[str, Any]:
     address = f"http://testserver{directory.base}/Users/{person['id']}"
     return {"value": person["id"], "$ref": address, "type": "User"}
 
 
-def test_members_follow_the_rules_at_once(directory: Directory, storage: Storage, provider: IdentityProvider) -> None:
+def test_members_follow_the_rules_at_once(
+    directory: TestedDirectory, storage: Storage, provider: IdentityProvider
+) -> None:
     """The operations of Entra ID and Okta, one after the other."""
     jo, kim = directory.person("jo"), directory.person("kim")
     group = directory.group("staff", externalId="g-1")
@@ -74,7 +76,7 @@ def test_members_follow_the_rules_at_once(directory: Directory, storage: Storage
     assert editors() == set()
 
 
-def test_sign_in_and_directory_agree(directory: Directory, provider: IdentityProvider, storage: Storage) -> None:
+def test_sign_in_and_directory_agree(directory: TestedDirectory, provider: IdentityProvider, storage: Storage) -> None:
     rule(provider, storage, "approver", value="from-the-token")
     jo = directory.person("jo")
     group = directory.group("editors", jo["id"])
@@ -89,17 +91,18 @@ def test_sign_in_and_directory_agree(directory: Directory, provider: IdentityPro
     assert roles_of(account) == {"acme/handbook": ["approver"]}
 
 
-def test_attributes_are_claims(directory: Directory, provider: IdentityProvider, storage: Storage) -> None:
+def test_attributes_are_claims(directory: TestedDirectory, provider: IdentityProvider, storage: Storage) -> None:
     rule(provider, storage, "viewer", claim="department", value="Quality")
     extension = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
-    jo = directory.person("jo", schemas=[f"{CORE}:User", extension], **{extension: {"department": "Quality"}})
+    fields: dict[str, Any] = {extension: {"department": "Quality"}}
+    jo = directory.person("jo", schemas=[f"{CORE}:User", extension], **fields)
     account = StaffAccount.objects.get()
     assert roles_of(account) == {"acme/handbook": ["viewer"]}
     directory.patch(f"Users/{jo['id']}", {"op": "replace", "path": f"{extension}:department", "value": "Sales"})
     assert roles_of(account) == {}
 
 
-def test_the_number_of_statements_does_not_depend_on_the_people(directory: Directory) -> None:
+def test_the_number_of_statements_does_not_depend_on_the_people(directory: TestedDirectory) -> None:
     few, many = (
         [directory.person(f"{name}{number}")["id"] for number in range(count)] for name, count in (("a", 2), ("b", 12))
     )
@@ -119,7 +122,7 @@ def test_the_number_of_statements_does_not_depend_on_the_people(directory: Direc
     assert DirectoryMember.objects.count() == 0
 
 
-def test_members_are_people_of_the_directory(directory: Directory) -> None:
+def test_members_are_people_of_the_directory(directory: TestedDirectory) -> None:
     group = directory.group("staff")
     for value in (str(uuid4()), group["id"], "bulkId:x", ""):
         body = {"schemas": [], "Operations": [{"op": "add", "path": "members", "value": [{"value": value}]}]}

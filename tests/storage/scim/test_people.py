@@ -9,12 +9,12 @@ import pytest
 from django.test import Client
 
 from storage.models import DirectoryPerson, IdentityProvider, StaffAccount, Storage, StorageMembership
-from tests.storage.scim.directory import CORE, ENTERPRISE, JO, Directory, roles_of
+from tests.storage.scim.directory import CORE, ENTERPRISE, JO, TestedDirectory, roles_of
 
 pytestmark = pytest.mark.django_db
 
 
-def test_entra_creates_and_changes_a_person(directory: Directory, provider: IdentityProvider) -> None:
+def test_entra_creates_and_changes_a_person(directory: TestedDirectory, provider: IdentityProvider) -> None:
     response = directory.ask("POST", "Users", JO)
     made = response.json()
     address = f"http://testserver/acme/scim/v2/Users/{made['id']}"
@@ -75,7 +75,7 @@ def test_entra_creates_and_changes_a_person(directory: Directory, provider: Iden
     ids=["Entra ID, text", "Entra ID", "Okta", "deleted"],
 )
 def test_deactivation_ends_everything_and_can_be_undone(
-    directory: Directory,
+    directory: TestedDirectory,
     provider: IdentityProvider,
     storage: Storage,
     other_storage: Storage,
@@ -115,7 +115,7 @@ def test_deactivation_ends_everything_and_can_be_undone(
     assert browser.get(page).status_code == 302
 
 
-def test_a_person_deactivated_by_hand_stays_inactive(directory: Directory) -> None:
+def test_a_person_deactivated_by_hand_stays_inactive(directory: TestedDirectory) -> None:
     jo = directory.person(displayName="Jo")
     account = StaffAccount.objects.get()
     StaffAccount.objects.update(is_active=False)
@@ -124,7 +124,7 @@ def test_a_person_deactivated_by_hand_stays_inactive(directory: Directory) -> No
     assert (account.is_active, account.last_name) == (False, "Joe")
 
 
-def test_okta_replaces_a_person_whole(directory: Directory) -> None:
+def test_okta_replaces_a_person_whole(directory: TestedDirectory) -> None:
     made = directory.person(name={"givenName": "Jo", "familyName": "Doe"}, externalId="00u1")
     body = {
         "schemas": [f"{CORE}:User"],
@@ -151,7 +151,7 @@ def test_okta_replaces_a_person_whole(directory: Directory) -> None:
     assert StaffAccount.objects.get().get_full_name() == "Joe"
 
 
-def test_versions_protect_from_lost_changes(directory: Directory) -> None:
+def test_versions_protect_from_lost_changes(directory: TestedDirectory) -> None:
     made = directory.person()
     path = f"Users/{made['id']}"
     change = {"schemas": [], "Operations": [{"op": "replace", "path": "title", "value": "Boss"}]}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from storage.models import IdentityProvider
 from storage.scim import documents, groups, people
-from tests.storage.scim.directory import CORE, ENTERPRISE, JO, MESSAGES, Directory
+from tests.storage.scim.directory import CORE, ENTERPRISE, JO, MESSAGES, TestedDirectory
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def filled(directory: Directory) -> Directory:
+def filled(directory: TestedDirectory) -> TestedDirectory:
     """Jo with all attributes, Kim in the group `Editors`, and Lee, who is inactive and has few attributes."""
     jo = directory.create("Users", JO)
     kim = directory.person("kim", title="O'Neill (50%) _x_\\", emails=[{"type": "home", "value": "kim@home.example"}])
@@ -59,14 +61,14 @@ def filled(directory: Directory) -> Directory:
         ("groups pr", "jo kim"),
     ],
 )
-def test_filters(filled: Directory, text: str, found: str) -> None:
+def test_filters(filled: TestedDirectory, text: str, found: str) -> None:
     listed = filled.get("Users", filter=text, attributes="userName")
     names = [each["userName"].lower().partition("@")[0].partition(".")[0] for each in listed["Resources"]]
     assert " ".join(names) == found
     assert listed["totalResults"] == len(names)
 
 
-def test_filters_of_groups(filled: Directory) -> None:
+def test_filters_of_groups(filled: TestedDirectory) -> None:
     kim = filled.get("Users", filter='userName sw "kim"')["Resources"][0]
     editors, staff = filled.get("Groups", excludedAttributes="members")["Resources"]
     assert (editors["displayName"], "members" in editors) == ("Editors", False)
@@ -84,7 +86,7 @@ def test_filters_of_groups(filled: Directory) -> None:
     assert [each["userName"] for each in jo["Resources"]] == [JO["userName"]]
 
 
-def test_pages(filled: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages(filled: TestedDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     first = filled.get("Users", count=2, attributes="id")
     assert {name: first[name] for name in ("schemas", "totalResults", "startIndex", "itemsPerPage")} == {
         "schemas": [f"{MESSAGES}:ListResponse"],
@@ -106,9 +108,9 @@ def test_pages(filled: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     assert filled.get("Groups", startIndex=2)["Resources"][0]["displayName"] == "Staff"
 
 
-def test_bulk(directory: Directory) -> None:
+def test_bulk(directory: TestedDirectory) -> None:
     """A group may come before its members; one operation that fails does not concern the others."""
-    body = {
+    body: dict[str, Any] = {
         "schemas": [f"{MESSAGES}:BulkRequest"],
         "Operations": [
             {
@@ -155,7 +157,7 @@ def test_bulk(directory: Directory) -> None:
     assert directory.ask("POST", "Bulk", {"Operations": 1}).status_code == 400
 
 
-def test_a_directory_has_a_limited_size(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_has_a_limited_size(directory: TestedDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "MOST_PEOPLE", 1)
     monkeypatch.setattr(groups, "MOST_GROUPS", 1)
     directory.person("jo")
@@ -164,7 +166,7 @@ def test_a_directory_has_a_limited_size(directory: Directory, monkeypatch: pytes
     assert directory.ask("POST", "Groups", {"schemas": [], "displayName": "staff"}).status_code == 400
 
 
-def test_discovery(directory: Directory, provider: IdentityProvider) -> None:
+def test_discovery(directory: TestedDirectory, provider: IdentityProvider) -> None:
     config = directory.get("ServiceProviderConfig")
     assert {name: config[name]["supported"] for name in ("patch", "bulk", "filter", "sort", "etag")} == {
         "patch": True,

@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from scim2_client.engines.wsgi import WSGISCIMClient
 from scim2_tester import Status, check_server
 
-from tests.storage.scim.directory import Directory
+from tests.storage.scim.directory import TestedDirectory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -27,7 +27,7 @@ def connection_stays() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("connection_stays")
-def test_scim2_tester_passes(directory: Directory) -> None:
+def test_scim2_tester_passes(directory: TestedDirectory) -> None:
     client = WSGISCIMClient(
         WSGIHandler(),
         base_url=f"http://testserver{directory.base}",
