@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 from django.db.models import Count
-from scim2_models import Context, InvalidValueException, PatchOp, ResponseParameters
+from scim2_models import Context, InvalidPathException, InvalidValueException, ResponseParameters
 
 from storage.models import DirectoryGroup, DirectoryMember, DirectoryPerson
 from storage.scim.groups import GroupTerms
@@ -24,7 +24,10 @@ LARGEST_PERSON = 16 * 1024
 # Attributes that are columns, or that the service provides.
 NOT_STORED = {"schemas", "id", "meta", "groups", "userName", "externalId"}
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-ONE_MEMBER = re.compile(r'members\[\s*value\s+eq\s+"[^"]*"\s*\]', re.IGNORECASE)
+MEMBERS = re.compile(
+    r'(?:urn:[^"]*:group:)?members(?P<rest>\s*\[\s*value\s+eq\s+"(?P<id>[^"]*)"\s*\]|[.\[].*)?',
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def _meta(found: DirectoryPerson | DirectoryGroup, kind: str, base: str) -> dict[str, Any]:
@@ -51,11 +54,11 @@ def wants(parameters: ResponseParameters[Any], name: str) -> bool:
     return not any(str(each).rpartition(":")[2].lower() == name for each in parameters.excluded_attributes or ())
 
 
-def person_resource(person: DirectoryPerson) -> Any:
-    """Return the resource that PATCH changes."""
-    given = {**person.attributes, "userName": person.user_name}
+def person_resource(person: DirectoryPerson, **provided: Any) -> Any:
+    """Return the resource that PATCH changes, or with what the service provides."""
+    given = {**person.attributes, "userName": person.user_name, "id": str(person.pk), **provided}
     given |= {"externalId": person.external_id} if person.external_id else {}
-    return Person.model_validate({**given, "id": str(person.pk)}, scim_policy=POLICY)
+    return Person.model_validate(given, scim_policy=POLICY)
 
 
 def person_documents(
@@ -69,12 +72,10 @@ def person_documents(
         for person_id, group, name in rows.values_list("person_id", "group_id", "group__display_name"):
             link = {"value": str(group), "$ref": f"{base}/Groups/{group}", "display": name}
             groups[person_id].append(link)
-    found = []
-    for person in people:
-        whole = shown(person_resource(person), None) | {"meta": _meta(person, "User", base)}
-        whole |= {"groups": groups[person.pk]} if groups[person.pk] else {}
-        found.append(shown(Person.model_validate(whole, scim_policy=POLICY), parameters))
-    return found
+    return [
+        shown(person_resource(each, meta=_meta(each, "User", base), groups=groups.get(each.pk)), parameters)
+        for each in people
+    ]
 
 
 def group_resource(group: DirectoryGroup, members: Sequence[dict[str, Any]], base: str) -> ScimGroup:
@@ -98,7 +99,13 @@ def group_documents(
         rows = DirectoryMember.objects.filter(group__in=[each.pk for each in groups]).order_by("pk")
         for group_id, person in rows.values_list("group_id", "person_id"):
             members[group_id].append(_member(person, base))
-    return [shown(group_resource(each, members[each.pk], base), parameters) for each in groups]
+    if parameters.attributes or parameters.excluded_attributes:
+        return [shown(group_resource(each, members[each.pk], base), parameters) for each in groups]
+    # Without a choice of attributes, the members need no further checks.
+    found = [(each, shown(group_resource(each, (), base), None)) for each in groups]
+    return [
+        {**shown_group, **({"members": members[each.pk]} if members[each.pk] else {})} for each, shown_group in found
+    ]
 
 
 def _member(person: UUID, base: str) -> dict[str, Any]:
@@ -127,26 +134,14 @@ def person_terms(resource: Any) -> PersonTerms:
     return PersonTerms(name, external, resource.active is not False, stored)
 
 
-def group_terms(resource: ScimGroup, before: ScimGroup | None = None) -> GroupTerms:
-    """Return the terms of a group: those of a whole one, or the change since `before`."""
-    wanted = _people(resource)
+def group_terms(resource: ScimGroup, changes: MemberChanges | None = None) -> GroupTerms:
+    """Return the terms of a group: those of a whole one, or with the changes of its members."""
     name, external = _name("displayName", resource.display_name), _name("externalId", resource.external_id or "")
     if not name:
         raise InvalidValueException(detail="displayName: a group needs a name.")
-    if before is None:
-        return GroupTerms(name, external, wanted, None)
-    held = _people(before)
-    return GroupTerms(name, external, wanted - held, held - wanted)
-
-
-def _people(group: ScimGroup) -> set[UUID]:
-    found = set()
-    for member in group.members or ():
-        value = str(getattr(member, "value", None) or "")
-        if not ID.fullmatch(value):
-            raise InvalidValueException(detail=f"members: there is no User {value[:100]}.")
-        found.add(UUID(value))
-    return found
+    if changes is not None:
+        return GroupTerms(name, external, changes.added, changes.removed)
+    return GroupTerms(name, external, {_member_id(each.value) for each in resource.members or ()}, None)
 
 
 def _name(place: str, value: str | None) -> str:
@@ -155,24 +150,57 @@ def _name(place: str, value: str | None) -> str:
     return value
 
 
-def touched_members(group: DirectoryGroup, patch: PatchOp[ScimGroup], body: bytes, base: str) -> list[dict[str, Any]]:
-    """Return the members that a change needs to know: those that it names, or all if it may concern others.
+class MemberChanges:
+    """The members that a PATCH of a group adds and removes, taken out of its operations.
 
-    Directories add people to a large group one by one, which must not cost as much as the whole group.
+    scim2-models would compare each of them with all others; a directory may send thousands at once.
     """
-    rows = DirectoryMember.objects.filter(group=group)
-    if all(map(_is_about_named, patch.operations or ())):
-        rows = rows.filter(person__in={UUID(each) for each in ID.findall(body.decode())})
-    return [_member(person, base) for person in rows.order_by("pk").values_list("person_id", flat=True)]
+
+    def __init__(self, operations: list[Any]) -> None:
+        self.added: set[UUID] = set()
+        self.removed: set[UUID] | None = set()
+        self.others = [rest for each in operations if (rest := self._without_members(each)) is not None]
+
+    def _without_members(self, operation: Any) -> Any:
+        """Note the members of an operation, and return the rest of it; None if there is none."""
+        if not isinstance(operation, dict):
+            return operation
+        given = {str(name).lower(): value for name, value in operation.items()}
+        op, path, value = str(given.get("op", "")).lower(), str(given.get("path") or "").strip(), given.get("value")
+        found = MEMBERS.fullmatch(path)
+        if found is None:
+            if path or not isinstance(value, dict):
+                return operation
+            named = [name for name in value if MEMBERS.fullmatch(name)]
+            for name in named:
+                self._note(op, value[name])
+            rest = {name: each for name, each in value.items() if name not in named}
+            return {**given, "value": rest} if rest or not named else None
+        if found["id"] is not None:
+            value = [{"value": found["id"]}]
+        elif found["rest"]:
+            raise InvalidPathException(detail='members: only members[value eq "..."] is supported, with remove.')
+        if found["id"] is not None and op != "remove":
+            raise InvalidPathException(detail="members: a member cannot be changed; add or remove it.")
+        self._note(op, value)
+        return None
+
+    def _note(self, op: str, value: Any) -> None:
+        people = {_member_id(each) for each in (value if isinstance(value, list) else [value] if value else [])}
+        if op == "add":
+            self.added |= people
+            self.removed = None if self.removed is None else self.removed - people
+        elif op == "replace" or (op == "remove" and value is None):
+            self.added, self.removed = people, None
+        elif op == "remove":
+            self.added -= people
+            self.removed = None if self.removed is None else self.removed | people
+        else:
+            raise InvalidValueException(detail="op: expected add, remove or replace.")
 
 
-def _is_about_named(operation: Any) -> bool:
-    path = str(operation.path or "").rpartition(":")[2].strip()
-    if not path:
-        return operation.op == "add" or not any(key.lower().endswith("members") for key in operation.value or ())
-    if not path.lower().startswith("members"):
-        return True
-    if ONE_MEMBER.fullmatch(path):
-        return bool(operation.op == "remove")
-    is_listed = path.lower() == "members" and operation.value is not None
-    return is_listed and operation.op in ("add", "remove")
+def _member_id(entry: Any) -> UUID:
+    value = str(entry.get("value") if isinstance(entry, dict) else entry)
+    if not ID.fullmatch(value):
+        raise InvalidValueException(detail=f"members: there is no User {value[:100]}.")
+    return UUID(value)

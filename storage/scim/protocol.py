@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from scim2_models import (
     Context,
     Error,
+    InvalidPathException,
     InvalidSyntaxException,
     InvalidValueException,
     PatchOp,
@@ -24,12 +25,12 @@ from scim2_models import (
 
 from repository_site.core.database.repeating import repeated
 from repository_site.core.fairness.admission import between_attempts
-from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, Problem
+from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, Problem, TooLarge
 from repository_site.core.rest.errors import problem_answer, status_of
 from storage.models import DirectoryGroup, DirectoryPerson, IdentityProvider
 from storage.scim import documents
 from storage.scim.error_middleware import SCIM_TYPE, error_body
-from storage.scim.filters import condition
+from storage.scim.filters import LONGEST_FILTER, condition
 from storage.scim.groups import GroupTerms, change_group, create_group, delete_group, found_group
 from storage.scim.people import PersonTerms, change_person, create_person, delete_person, found_person, version_of
 from storage.scim.requests import LONGEST_BODY
@@ -48,6 +49,7 @@ from storage.tenancy.addresses import SCIM_KEY, public_base
 
 LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 USUAL_PAGE = 100
+LONGEST_PERSON = 32 * 1024
 METHODS = {"ServiceProviderConfig": "GET", "ResourceTypes": "GET", "Schemas": "GET", "Bulk": "POST"}
 
 
@@ -137,6 +139,9 @@ class Exchange:
             return ScimReply(501, error_body(501, "Search in /Users or /Groups.")) if name == ".search" else _nothing()
         if rest == [".search"]:
             return ScimReply(501, error_body(501, "Use GET with a filter."))
+        if name == "Users" and len(operation.body) > LONGEST_PERSON:
+            # Values of lists are compared with each other.
+            raise TooLarge(f"A User has at most {LONGEST_PERSON} bytes.")
         methods = self._methods(operation, ENDPOINTS[name], rest[0] if rest else None)
         work = methods.get(operation.method)
         return work() if work else _not_allowed(", ".join(methods))
@@ -235,33 +240,30 @@ class Exchange:
 
     def _patch(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         parameters = self._parameters(operation, model)
-        data = operation.data()
-        named = next((value for name, value in data.items() if name.lower() == "operations"), None)
-        if isinstance(named, list) and len(named) > MOST_OPERATIONS:
-            raise InvalidValueException(detail=f"A PATCH has at most {MOST_OPERATIONS} operations.")
-        patch: Any = _checked(PatchOp[model], data, Context.RESOURCE_PATCH_REQUEST)  # type: ignore[valid-type]
+        operations = _operations(operation.data())
         if model is ScimGroup:
-            group = change_group(
-                self.provider, id, operation.if_match, partial(self._patched_group, patch, operation.body)
-            )
+            changes = documents.MemberChanges(operations)
+            patch = _patch_of(model, changes.others) if changes.others else None
+            group = change_group(self.provider, id, operation.if_match, partial(self._patched_group, patch, changes))
             if not parameters.attributes:
                 # The whole group may have very many members, and directories do not read it here.
                 return ScimReply(204, headers={"ETag": version_of(group), "Location": f"{self.base}/Groups/{group.pk}"})
             return self._shown(200, group, parameters)
 
+        wanted = _patch_of(model, operations)
+
         def patched(person: DirectoryPerson) -> PersonTerms:
             resource = documents.person_resource(person)
-            patch.patch(resource, POLICY)
+            wanted.patch(resource, POLICY)
             return documents.person_terms(resource)
 
         return self._shown(200, change_person(self.provider, id, operation.if_match, patched), parameters)
 
-    def _patched_group(self, patch: Any, body: bytes, group: DirectoryGroup) -> GroupTerms:
-        members = documents.touched_members(group, patch, body, self.base)
-        before = documents.group_resource(group, members, self.base)
-        after = before.model_copy(deep=True)
-        patch.patch(after, POLICY)
-        return documents.group_terms(after, before)
+    def _patched_group(self, patch: Any, changes: documents.MemberChanges, group: DirectoryGroup) -> GroupTerms:
+        resource = documents.group_resource(group, (), self.base)
+        if patch is not None:
+            patch.patch(resource, POLICY)
+        return documents.group_terms(resource, changes)
 
     def _delete(self, operation: ScimOperation, model: type[Resource[Any]], id: str) -> ScimReply:
         delete = delete_person if model is Person else delete_group
@@ -271,6 +273,23 @@ class Exchange:
 
 def _checked(model: Any, data: dict[str, Any], context: Context) -> Any:
     return model.model_validate(data, scim_ctx=context, scim_policy=POLICY)
+
+
+def _operations(data: dict[str, Any]) -> list[Any]:
+    """Return the operations of a PATCH; each of them costs the same as the others."""
+    found = next((value for name, value in data.items() if name.lower() == "operations"), None)
+    if not isinstance(found, list) or not 0 < len(found) <= MOST_OPERATIONS:
+        raise InvalidValueException(detail=f"Operations: expected a list of 1 to {MOST_OPERATIONS} operations.")
+    paths = (
+        value for each in found if isinstance(each, dict) for name, value in each.items() if name.lower() == "path"
+    )
+    if any(isinstance(path, str) and len(path) > LONGEST_FILTER for path in paths):
+        raise InvalidPathException(detail=f"A path has at most {LONGEST_FILTER} characters.")
+    return found
+
+
+def _patch_of(model: type[Resource[Any]], operations: list[Any]) -> Any:
+    return _checked(PatchOp[model], {"Operations": operations}, Context.RESOURCE_PATCH_REQUEST)  # type: ignore[valid-type]
 
 
 def _listed(resources: list[dict[str, Any]], total: int, start: int = 1) -> dict[str, Any]:

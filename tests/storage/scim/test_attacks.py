@@ -169,6 +169,7 @@ def test_hostile_filters(directory: TestedDirectory, text: str) -> None:
         ("POST", "Users", {"schemas": [f"{CORE}:User"], "userName": "x" * 256}, 400, "invalidValue"),
         ("POST", "Users", {"schemas": [f"{CORE}:User"], "userName": "x", "title": "x" * 20_000}, 400, "invalidValue"),
         ("POST", "Users", b" " * (1024 * 1024 + 1), 413, None),
+        ("POST", "Users", {"schemas": [f"{CORE}:User"], "userName": "x", "emails": [{"value": "x"}] * 3000}, 413, None),
         ("POST", "Groups", {"schemas": [f"{CORE}:Group"], "displayName": ""}, 400, "invalidValue"),
         ("GET", "Users?startIndex=x", None, 400, "invalidValue"),
         ("GET", "Users/not-an-id", None, 404, None),

@@ -16,7 +16,7 @@ from storage.single_sign_on.linking import person_of, sign_on
 from tests.identity_provider import rule
 from tests.storage.scim.directory import CORE, TestedDirectory, roles_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.on_cluster]
 
 
 def member(directory: TestedDirectory, person: dict[str, Any]) -> dict[str, Any]:
@@ -120,6 +120,24 @@ def test_the_number_of_statements_does_not_depend_on_the_people(directory: Teste
     assert statements(few, "add") == statements(many, "add")
     assert statements(few, "remove") == statements(many, "remove")
     assert DirectoryMember.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        ({"op": "remove", "path": 'members[display co "x"]'}, "invalidPath"),
+        ({"op": "replace", "path": 'members[value eq "x"].display', "value": "x"}, "invalidPath"),
+        ({"op": "replace", "path": f'members[value eq "{uuid4()}"]', "value": "x"}, "invalidPath"),
+        ({"op": "move", "path": "members", "value": []}, "invalidValue"),
+        ({"op": "remove", "path": "displayName"}, "mutability"),
+        ({"op": "add", "path": "x" * 3000, "value": "x"}, "invalidPath"),
+        ("add", "invalidValue"),
+    ],
+)
+def test_wrong_changes(directory: TestedDirectory, operation: Any, kind: str) -> None:
+    path = f"Groups/{directory.group('staff')['id']}"
+    response = directory.ask("PATCH", path, {"schemas": [], "Operations": [operation]})
+    assert (response.status_code, response.json()["scimType"]) == (400, kind), response.content
 
 
 def test_members_are_people_of_the_directory(directory: TestedDirectory) -> None:
