@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from repository_site.core.problems import Invalid, NotFound
@@ -57,10 +59,10 @@ def delete_group(provider: IdentityProvider, id: str, expected: str) -> None:
     locked_provider(provider)
     group = found_group(provider, id)
     check_version(group, expected)
-    people = _people_in(group)
+    people = _touched(Q(pk__in=_members_of(group)))
     group.delete()
-    log.info("group deleted", group=id, members=len(people))
-    _follow(provider, people)
+    log.info("group deleted", group=id)
+    follow_rules(provider, people)
 
 
 def _store(group: DirectoryGroup, terms: GroupTerms) -> None:
@@ -88,17 +90,19 @@ def _store(group: DirectoryGroup, terms: GroupTerms) -> None:
     verb = "created" if is_new else "changed"
     log.info(f"group {verb}", group=str(group.pk), added=len(added), removed=len(removed))
     # Rules compare names, so a new name concerns all members.
-    concerned = held | added if is_renamed and not is_new else added | removed
-    _follow(provider, list(DirectoryPerson.objects.filter(pk__in=concerned).order_by("pk")))
+    concerned = Q(pk__in=_members_of(group)) if is_renamed and not is_new else Q(pk__in=added)
+    follow_rules(provider, _touched(concerned | Q(pk__in=removed)))
 
 
-def _people_in(group: DirectoryGroup) -> list[DirectoryPerson]:
-    return list(DirectoryPerson.objects.filter(memberships__group=group).order_by("pk"))
+def _members_of(group: DirectoryGroup) -> QuerySet[DirectoryMember, Any]:
+    return DirectoryMember.objects.filter(group=group).values("person_id")
 
 
-def _follow(provider: IdentityProvider, people: list[DirectoryPerson]) -> None:
-    touch(DirectoryPerson.objects.filter(pk__in=[each.pk for each in people]))
-    follow_rules(provider, people)
+def _touched(concerned: Q) -> list[DirectoryPerson]:
+    """Count a new version of people, and return those with an account."""
+    found = DirectoryPerson.objects.filter(concerned)
+    touch(found)
+    return list(found.exclude(account=None).order_by("pk"))
 
 
 def found_group(provider: IdentityProvider, id: str) -> DirectoryGroup:
