@@ -37,7 +37,7 @@ def test_a_token_is_issued_on_the_page_of_the_provider(provider: IdentityProvide
     directory.group("editors")
     text = " ".join(root.get(f"{page}/change/").content.decode().split())
     assert (
-        "The directory has sent 2 people and 1 groups. 0 people are inactive. 1 active people have no account" in text
+        "people: 2, groups: 1, inactive people: 0, active people without an account: 1." in text
     )
     token = ApiToken.objects.get()
     assert "SCIM for Acme ID, collection acme" in root.get(TOKENS).content.decode()
