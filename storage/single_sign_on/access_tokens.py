@@ -78,9 +78,9 @@ def _caller(provider: IdentityProvider, claims: dict[str, Any], context: Context
     linked = SocialAccount.objects.filter(provider=str(provider.pk), uid=person.subject).first()
     account = StaffAccount.objects.filter(pk=linked.user_id).first() if linked else None
     if account is None and person.address:
-        # A subject that has never signed in in a browser may still be a deactivated person of the directory.
-        found = StaffAccount.objects.filter(directory_people__provider=provider, email__iexact=person.address)
-        account = found.first()
+        # A subject that has never signed in with a browser may be a person of the directory, perhaps a deactivated one.
+        known = Q(directory_people__provider=provider) | Q(deactivated_by=provider)
+        account = StaffAccount.objects.filter(known, email__iexact=person.address).first()
     if account is not None and refuses_account(provider, account):
         raise Unauthenticated(REFUSED)
     claims_known = with_directory(provider, account, person.claims)

@@ -36,9 +36,7 @@ def test_a_token_is_issued_on_the_page_of_the_provider(provider: IdentityProvide
     directory.person("kim", "elsewhere.example")
     directory.group("editors")
     text = " ".join(root.get(f"{page}/change/").content.decode().split())
-    assert (
-        "people: 2, groups: 1, inactive people: 0, active people without an account: 1." in text
-    )
+    assert "people: 2, groups: 1, inactive people: 0, active people without an account: 1." in text
     token = ApiToken.objects.get()
     assert "SCIM for Acme ID, collection acme" in root.get(TOKENS).content.decode()
     assert root.post(f"{TOKENS}{token.pk}/revoke/").status_code == 302
