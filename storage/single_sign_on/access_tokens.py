@@ -15,6 +15,7 @@ from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.staff import LABEL as STAFF
 from storage.models import IdentityProvider, StaffAccount
 from storage.options import Role
+from storage.single_sign_on.directory import with_directory
 from storage.single_sign_on.linking import person_of, refuses_account, rules_of, user_of
 from storage.single_sign_on.rules import grants_of
 from storage.single_sign_on.signed_tokens import LONGEST_TOKEN, TokenRefused, checked_access_token
@@ -76,9 +77,14 @@ def _caller(provider: IdentityProvider, claims: dict[str, Any], context: Context
     person = person_of(provider, claims)
     linked = SocialAccount.objects.filter(provider=str(provider.pk), uid=person.subject).first()
     account = StaffAccount.objects.filter(pk=linked.user_id).first() if linked else None
+    if account is None and person.address:
+        # A subject that has never signed in with a browser may be a person of the directory, perhaps a deactivated one.
+        known = Q(directory_people__provider=provider) | Q(deactivated_by=provider)
+        account = StaffAccount.objects.filter(known, email__iexact=person.address).first()
     if account is not None and refuses_account(provider, account):
         raise Unauthenticated(REFUSED)
-    grant = grants_of(rules_of(provider, storage), person.claims).get(storage.pk)
+    claims_known = with_directory(provider, account, person.claims)
+    grant = grants_of(rules_of(provider, storage), claims_known).get(storage.pk)
     roles: frozenset[Role] = grant.roles if grant else frozenset()
     membership = account.memberships.filter(storage=storage).first() if account else None
     user = membership.user_id if membership else (user_of(storage, grant) if grant else None)
