@@ -39,7 +39,7 @@ def test_templates_contain_sets(keeper: Keeper, tmp_path: Path) -> None:
     keeper.limit("released", mode="stop")
     assert keeper.put(FACET, {"userGroups": [grant("crew", "show")]}).status_code == 200
     exported: dict[str, Any] = json.loads(run("export_template", "acme", "house"))
-    section = {
+    section: dict[str, Any] = {
         "facets": {"it": {"show": [ID["crew"]]}},
         "elements": {
             ID["house"]: {"mode": "replace", "show": [ID["crew"]]},
