@@ -24,6 +24,12 @@ ELEMENTS = "rest/facets/processes/views/detail/elements"
 CONTENT = f"{ELEMENTS}/{ID['inProcess']}/content"
 NEW_TASK = {"values": [new(1, "task", "New")]}
 
+# A note about a task, which the import keeps as it is.
+NOTED = """<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:own"><process id="p">
+    <startEvent id="s" name="Begin"/><task id="t" name="Work"/><sequenceFlow id="f" sourceRef="s" targetRef="t"/>
+    <textAnnotation id="n"><text>Zebra</text></textAnnotation><association id="a" sourceRef="t" targetRef="n"/>
+    </process></definitions>"""
+
 
 def children(client: HouseClient, name: str) -> list[str]:
     names = {id: name for name, id in ID.items()}
@@ -126,6 +132,18 @@ def test_texts_of_hidden_flows_are_not_found(house: Storage, keeper: Keeper, des
     keeper.limit("inProcess-task", groups=[grant("crew", "show")])
     assert anna.get("rest/search?q=zebra").json()["count"] == anna.get("rest/search?q=zebrra").json()["count"] == 0
     assert desk(user="ben").get("rest/search?q=zebra").json()["count"] == 1
+
+
+def test_documents_of_diagrams_are_for_those_who_see_all_of_them(keeper: Keeper, desk: MakeClient) -> None:
+    address, anna = f"v1/bpmn/{ID['inProcess']}", desk(user="anna")
+    sent = keeper.api.post(f"{API}/{address}", NOTED.encode(), content_type="application/xml", token=keeper.token)
+    assert sent.status_code == 200, sent.content
+    assert "Zebra" in anna.get(address).content.decode()
+    [task] = [each["id"] for each in anna.get(CONTENT).json()["elements"] if each["type"] == "task"]
+    assert keeper.put(f"rest/permissions/permissionsets/{task}", {"users": [grant("ben", "show")]}).status_code == 200
+    exported = anna.get(address).content.decode()
+    assert ("Begin" in exported, "Zebra" in exported) == (True, False)
+    assert "Zebra" in desk(user="ben").get(address).content.decode()
 
 
 def test_files_of_hidden_elements_cannot_be_attached(
