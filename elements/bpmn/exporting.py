@@ -49,6 +49,7 @@ def _seen_source(version: str) -> str | None:
     if scope_limits() is not None:
         with whole_content():
             drawn = read_diagram(version)
-        if hidden_among({each.element for each in (*drawn.shapes, *drawn.lanes) if each.element}):
+        roles = {each.element for each in drawn.lanes if each.element}
+        if hidden_among(roles.union(each.element for each in drawn.shapes)):
             return None
     return read_source(version)
