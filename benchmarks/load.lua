@@ -22,7 +22,8 @@ function done(summary, latency)
       counts[place] = string.format("[%d,%d]", latency(place))
    end
    local errors = summary.errors
-   local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-   io.write(string.format('\n{"seconds":%f,"failed":%d,"counts":[%s]}', summary.duration / 1e6, failed,
+   local failed = string.format('{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}', errors.connect,
+      errors.read, errors.write, errors.status, errors.timeout)
+   io.write(string.format('\n{"seconds":%f,"failed":%s,"counts":[%s]}', summary.duration / 1e6, failed,
       table.concat(counts, ",")))
 end

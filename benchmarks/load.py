@@ -9,6 +9,7 @@ import json
 import math
 import socket
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -188,6 +189,8 @@ def send_load(contender: Contender, connections: int, seconds: int, turn: int, f
     if done.returncode:
         raise SystemExit(f"error: wrk ended with {done.returncode}: {done.stderr.decode()}")
     result = json.loads(done.stdout.splitlines()[-1])
-    found.failed += result["failed"]
+    if failed := {kind: number for kind, number in result["failed"].items() if number}:
+        sys.stderr.write(f"Requests with {connections} connections to port {contender.server.port} failed: {failed}\n")
+    found.failed += sum(failed.values())
     found.counts.update(dict(result["counts"]))
     found.seconds += result["seconds"]

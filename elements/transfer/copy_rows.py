@@ -11,7 +11,18 @@ from uuid import uuid4
 
 from elements.bpmn.document.parsing import called_ids, process_ids
 from elements.diagrams.geometry import ShapeBounds, plain_points
-from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
+from elements.filters.search_documents import search_document
+from elements.models import (
+    BpmnSource,
+    Element,
+    ElementVersion,
+    Lane,
+    Reference,
+    SearchDocument,
+    Shape,
+    ShapeFlow,
+    VersionFile,
+)
 from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
@@ -39,6 +50,7 @@ LANE_COLUMNS = (
     "id", "version_id", "position", "name", "element_id", "parent_id", "is_pool", "bounds", "bpmn_id",
 )  # fmt: skip
 SOURCE_COLUMNS = ("id", "version_id", "document", "processes", "calls")
+DOCUMENT_COLUMNS = ("id", "names", "texts", "drawn")
 FILE_COLUMNS = ("id", "version_id", "attribute", "file_id")
 
 
@@ -47,6 +59,7 @@ class ImportRows:
     """Rows of a batch of lines, with the ids of versions, shapes and lanes that the storage must not have yet."""
 
     versions: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     flows: list[str] = field(default_factory=list)
@@ -64,6 +77,8 @@ class ImportRows:
         return len(self.versions) >= BATCH_LINES or self.size >= BATCH_SIZE
 
     def write(self) -> None:
+        # Before the versions: the database adds the documents that are missing then.
+        copy_rows(SearchDocument, DOCUMENT_COLUMNS, self.documents)
         copy_rows(ElementVersion, VERSION_COLUMNS, self.versions)
         copy_rows(Reference, REFERENCE_COLUMNS, self.references)
         # Before the shapes in them: the database checks these keys with each batch.
@@ -90,6 +105,8 @@ class RowMaker:
         row = self._version_row(line)
         rows.versions.append(row)
         rows.size += len(row)
+        if document := search_document(line.attributes):
+            rows.documents.append(copy_row(version, *map(copy_text, document), ""))
         for context, targets in line.related.items():
             if context not in CALLERS:
                 name = copy_text(context)

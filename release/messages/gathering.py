@@ -29,6 +29,8 @@ from storage.models import EventType, MessageKind, MessageLog, Storage, StorageM
 from storage.tenancy.scope import tenant_scope
 
 BATCH = 1000
+# Batches of one job. An import has hundreds of thousands of events, and other jobs wait for their turn.
+BATCHES = 5
 # A storage that has no position yet, because it existed before messages did, begins with events of the last days.
 FIRST_DAYS = 2
 # Time before the end of a version when its owners and subscribers are told.
@@ -47,10 +49,9 @@ _ENDING = """SELECT v.id::text, v.element_id::text, v.valid_until FROM elements_
 _ENDING_OF = f"{_ENDING} AND v.id = ANY(%s::uuid[])"
 
 
-def gather_messages(storage: Storage) -> None:
-    """Make the messages of all events that have none yet, batch by batch."""
-    while _gather_batch(storage):
-        pass
+def gather_messages(storage: Storage) -> bool:
+    """Make the messages of events that have none yet, batch by batch. Return whether there may be more."""
+    return all(_gather_batch(storage) for _ in range(BATCHES))
 
 
 def _gather_batch(storage: Storage) -> bool:

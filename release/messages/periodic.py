@@ -39,7 +39,10 @@ def tell_everybody() -> None:
 
 def tell(storage: Storage) -> None:
     """Make messages and mails about what has happened in a storage, and have the mails sent."""
-    gather_messages(storage)
+    if gather_messages(storage):
+        # Another job continues after those that wait. Mails will have everything.
+        tell_of_events.enqueue(storage)
+        return
     now = timezone.now()
     with tenant_scope(storage):
         last = log_of_scope().daily_on

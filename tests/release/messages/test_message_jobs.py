@@ -156,6 +156,27 @@ def test_many_versions_that_end_are_told_in_batches(
     assert (len(sizes) > 1, max(sizes), sum(sizes)) == (True, 2, number)
 
 
+def test_many_events_are_read_by_several_jobs(
+    room: MailRoom, house: Storage, desk: MakeClient, staff: SignIn, deliver: Deliver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staff("ben")
+    anna = desk(user="anna")
+    anna.applied("released", "ReleasedToRequestToExpire")
+    anna.applied("inEffect", "InEffectToRequestToExpire")
+    monkeypatch.setattr(gathering, "BATCH", 1)
+    monkeypatch.setattr(gathering, "BATCHES", 1)
+    deliver()
+    with tenant_scope(house):
+        assert Message.objects.exists()
+    assert QueuedJob.objects.filter(name="messages.gather").count() == 1
+    assert room.empty() == []
+    while QueuedJob.objects.filter(name="messages.gather").exists():
+        deliver()
+    deliver()
+    [(_, mail)] = room.empty()
+    assert mail["Subject"] == "2 messages from house"
+
+
 def test_a_decided_task_is_not_mailed_in_the_morning(
     room: MailRoom, house: Storage, desk: MakeClient, staff: SignIn, deliver: Deliver, clock: SettableClock
 ) -> None:
