@@ -84,17 +84,20 @@ def replace_sets(wanted: PermissionSets) -> None:
     known = {(each.creation_id, each.facet_id): each for each in PermissionSet.objects.all()}
     used = {row[0] for row in fetch(USED)}
     numbers = (number for number in count(1) if number not in used)
-    kept = []
+    kept, new, changed = set[UUID](), list[PermissionSet](), list[PermissionSet]()
     for each in wanted.by_number.values():
         place = UUID(each.element) if each.element else None, facets[each.facet] if each.facet else None
-        values = {"mode": each.mode, "entries": dict(each.entries)}
-        if place not in known:
-            made = {"number": next(numbers), "creation_id": place[0], "facet_id": place[1], **values}
-            known[place] = PermissionSet.objects.create(**made)
-        elif (known[place].mode, known[place].entries) != (each.mode, values["entries"]):
-            PermissionSet.objects.filter(id=known[place].id).update(**values)
-        kept.append(known[place].id)
-    PermissionSet.objects.exclude(id__in=kept).delete()
+        row = known.get(place)
+        if row is None:
+            row = PermissionSet(number=next(numbers), creation_id=place[0], facet_id=place[1])
+            new.append(row)
+        elif (row.mode, row.entries) != (each.mode, each.entries):
+            changed.append(row)
+        row.mode, row.entries = each.mode, dict(each.entries)
+        kept.add(row.id)
+    PermissionSet.objects.filter(id__in=[each.id for each in known.values() if each.id not in kept]).delete()
+    PermissionSet.objects.bulk_create(new)
+    PermissionSet.objects.bulk_update(changed, ["mode", "entries"])
     rebuild_inherited()
 
 
