@@ -1,6 +1,11 @@
 # `make help` lists the targets. Each target first installs what it needs into .venv.
+# Distributions compile Python with profile-guided optimisation: it is up to 1.5 times as fast as one that pyenv has
+# compiled. Their Python needs the package python3-venv.
 ifndef PYTHON
-PYTHON := $(shell for name in python3.11 python3.12 python3.13 python3; do $$name -c '' 2>/dev/null && echo $$name && break; done)
+PYTHON := $(shell for name in 3.11 3.12 3.13; do \
+	/usr/bin/python$$name -c 'import ensurepip, venv' 2>/dev/null && echo /usr/bin/python$$name && break; \
+	python$$name -c '' 2>/dev/null && echo python$$name && break; done || \
+	{ python3 -c '' 2>/dev/null && echo python3; })
 endif
 PORT ?= 8000
 N ?= 10000

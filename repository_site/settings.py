@@ -61,6 +61,8 @@ try:
     TOKEN_DAYS = environment.TOKEN_DAYS.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()
+    INVITATION_DAYS = environment.INVITATION_DAYS.read()
+    SECOND_FACTOR = environment.SECOND_FACTOR.read()
     SIGN_IN_FAILURES = environment.SIGN_IN_FAILURES.read()
     SIGN_IN_FAILURES_PER_ADDRESS = environment.SIGN_IN_FAILURES_PER_ADDRESS.read()
     SIGN_IN_WINDOW = environment.SIGN_IN_WINDOW.read()
@@ -116,6 +118,7 @@ INSTALLED_APPS = [
     # Without their models, which web processes load with the back office (D500).
     "repository_site.sign_on_apps.AccountConfig",
     "repository_site.sign_on_apps.SocialAccountConfig",
+    "repository_site.sign_on_apps.FactorConfig",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -138,6 +141,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -209,6 +213,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# allauth computes and checks second factors (D553). One code before and after the current one is right as well.
+MFA_ADAPTER = "storage.accounts.factor_adapter.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
+MFA_TOTP_TOLERANCE = 1
 SOCIALACCOUNT_ADAPTER = "storage.single_sign_on.adapter.ProviderAdapter"
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
@@ -240,6 +248,8 @@ STORAGES = {
 }
 # Sessions and their cookies (D149). Scripts that write with a session read the CSRF cookie.
 SESSION_COOKIE_AGE = 12 * 3600
+# Of the link in a mail (D551).
+PASSWORD_RESET_TIMEOUT = 3600
 if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -314,6 +324,7 @@ UNFOLD_SITE = {
     "SITE_URL": None,
     "DASHBOARD_CALLBACK": "repository_site.dashboard.office.site_dashboard",
     "SIDEBAR": {"navigation": "repository_site.dashboard.office.site_navigation"},
+    "ACCOUNT": {"navigation": "repository_site.dashboard.office.site_account_links"},
 }
 UNFOLD_STORAGE = {
     **_OFFICE,

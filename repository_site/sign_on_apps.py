@@ -21,3 +21,8 @@ class AccountConfig(LaterModels):
 
 class SocialAccountConfig(LaterModels):
     name = "allauth.socialaccount"
+
+
+class FactorConfig(LaterModels):
+    default_auto_field = "django.db.models.BigAutoField"
+    name = "allauth.mfa"

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from storage.access.sign_ins import forget_old_failures
 from storage.access.token_addresses import forget_old_addresses
+from storage.accounts.invitations import forget_old_invitations
+from storage.accounts.sessions import forget_old_sessions
 from storage.events.numbering import forget_old_events
 from storage.files.cleaning import remove_unused_files
 from storage.files.texts import note_missing_texts
@@ -64,11 +66,13 @@ def _forget_keys(storage: Storage) -> None:
 @periodic_job("storage.clean_up", cron="50 * * * *")
 def clean_up() -> None:
     """Delete expired sessions, old counts of requests and of failed sign-ins, addresses that tokens have not used for
-    long (D487), and old failed jobs."""
+    long (D487), old invitations (D550), and old failed jobs."""
     SessionStore.clear_expired()
     forget_old_hours()
     forget_old_failures()
     forget_old_addresses()
+    forget_old_invitations()
+    forget_old_sessions()
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_FAILED, [KEPT_FAILURES])
 

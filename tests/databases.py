@@ -24,7 +24,12 @@ from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.embedded_postgres.server import SUPERUSER
 
 PREFIX = "test_template_"
-SCHEMA_SOURCES = ("*/migrations/*.py", "storage/tenancy/migration_operations.py", "tests/shelves/**/*.py")
+SCHEMA_SOURCES = (
+    "*/migrations/*.py",
+    "storage/tenancy/migration_operations.py",
+    "repository_site/sign_on_apps.py",
+    "tests/shelves/**/*.py",
+)
 # Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one.
 TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 

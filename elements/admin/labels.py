@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -102,7 +103,8 @@ class OfficeLabels(Labels):
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """Titles of properties, types, states and transitions by key; those of properties win."""
+        """Titles of properties, types, states and transitions by key; those of properties win. If types call a property
+        differently, most of them decide."""
         types = self.configuration.types.values()
         cycles = [each.cycle for each in self.configuration.cycles.values()]
         return self.configuration.keep(
@@ -111,9 +113,16 @@ class OfficeLabels(Labels):
                 **{each.key: self.text(each.display_names, each.key) for cycle in cycles for each in cycle.transitions},
                 **{each.key: self.text(each.display_names, each.key) for cycle in cycles for each in cycle.states},
                 **{each.key: self.type(each) for each in types},
-                **{each.key: self.property(each) for type in types for each in type.properties},
+                **{key: Counter(each).most_common(1)[0][0] for key, each in self._property_titles().items()},
             },
         )
+
+    def _property_titles(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for type in self.configuration.types.values():
+            for each in type.properties:
+                found.setdefault(each.key, []).append(self.property(each))
+        return found
 
     @cached_property
     def cultures(self) -> list[CultureLabel]:

@@ -7,12 +7,17 @@ from collections.abc import Iterable
 
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels
 from storage.localisation.cultures import INVARIANT_CULTURE
 
 PLACE = re.compile(r"\b([A-Za-z]\w*)\[([0-9]{1,6})\]")
-KEY = re.compile(r"\b[a-z]+[0-9]*(?:[A-Z][A-Za-z0-9]*)+\b")
+# Keys of transitions begin with a capital letter.
+KEY = re.compile(r"\b(?:[a-z]+[0-9]*|[A-Z][a-z]+)(?:[A-Z][A-Za-z0-9]*)+\b")
+# A key that is also a word of the language is one after this word only.
+STATE = re.compile(r"(?:(?<=\bstate )|(?<=\bZustand ))[a-z]+\b")
+FIRST_WORD = re.compile(r"^\w+")
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -31,7 +36,18 @@ def titled_text(labels: OfficeLabels, text: str) -> str:
         before = text[: found.start()]
         return f"{title}, {culture}" if before.count("(") > before.count(")") else f"{title} ({culture})"
 
-    return KEY.sub(lambda found: titles.get(found[0], found[0]), PLACE.sub(place, text))
+    def title(found: re.Match[str]) -> str:
+        return titles.get(found[0], found[0])
+
+    return STATE.sub(title, KEY.sub(title, PLACE.sub(place, text)))
+
+
+def linked_reasons(labels: OfficeLabels, reasons: Iterable[str]) -> list[SafeString]:
+    """Do what `linked_texts` does for reasons against a change, many of which begin with the key of a property."""
+    titles = {**labels.titles, "rootPath": _("Place in the tree")}
+    return linked_texts(
+        labels, [FIRST_WORD.sub(lambda found: titles.get(found[0], found[0]), each) for each in reasons]
+    )
 
 
 def linked_texts(labels: OfficeLabels, texts: Iterable[str]) -> list[SafeString]:
@@ -42,7 +58,7 @@ def linked_texts(labels: OfficeLabels, texts: Iterable[str]) -> list[SafeString]
         return [conditional_escape(text) for text in given]
     named = {**labels.versions(ids), **labels.elements(ids)}
     links = {
-        id: format_html('<a class="el-link" href="{}">{}</a>', each.address, each.name) if each.address else each.name
+        id: format_html('<a class="el-link" href="{}">{}</a>' if each.address else "{1}", each.address, each.name)
         for id, each in named.items()
     }
 

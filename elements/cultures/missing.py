@@ -25,10 +25,10 @@ class Untranslated:
 
 
 def read_untranslated(
-    configuration: Configuration, audience: Audience, lcid: int, *, facet: str, after: str | None, limit: int
+    configuration: Configuration, audience: Audience, lcid: int, *, facet: str | None, after: str | None, limit: int
 ) -> list[Untranslated]:
-    """Return elements in the order of their names, after the one with the id `after`. Versions are those that the
-    caller sees; attributes that the caller does not see are not looked at."""
+    """Return elements of a facet, or of all, in the order of their names, after the one with the id `after`. Versions
+    are those that the caller sees; attributes that the caller does not see are not looked at."""
     names = _translatable(configuration, audience, facet)
     # Comparing rows of keys gives the order of the list. The first condition is one that an index can use.
     start = """AND v.sort_name >= (SELECT w.sort_name FROM wanted w)

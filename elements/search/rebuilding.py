@@ -88,13 +88,13 @@ def rebuild_search(storage: Storage) -> Iterator[int]:
     """Rebuild the index, and yield the number of versions, files or words of each portion.
 
     A portion that meets a deadlock with a change is repeated. Raise StorageGone if the storage is removed meanwhile.
-    Files whose text was never read are left to the job that reads them.
+    Files whose text was never read, or was unreadable, are left to the job that reads them.
     """
     with _portion(storage):
         _run(REMOVE_ORPHANS)
         if orphans := [row[0] for row in fetch(FILE_ORPHANS)]:
             _run(REMOVE_FILES, [id_array(orphans)])
-        note_missing_texts(storage)
+        note_missing_texts(storage, again=True)
     for rewrite in (_rewrite_documents, _rewrite_files):
         last: str | None = FIRST
         while last is not None:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from elements.permission_sets.callers import NOTHING
 from elements.reading.rows import VersionRow
+from elements.writing.findings import no_element
 from elements.writing.stored import lock_elements
 from elements.writing.writers import Writer
 from facets.blueprint.cycles import Transition
@@ -85,7 +86,9 @@ def apply_transitions(
     rows = [row for each in sorted(elements) if (row := stored.version_of(each, None))]
     tasks = Task.objects.filter(version_id__in=[UUID(row.version) for row in rows], state=Task.State.OPEN)
     waiting = {str(each) for each in tasks.values_list("version_id", flat=True)}
-    decided, refused = [], {}
+    # Others may have deleted some of them.
+    refused: dict[str, Sequence[str]] = {each: [no_element(each)] for each in elements if each not in stored.elements}
+    decided = []
     for row in rows:
         references = stored.references.get(row.version, {})
         denied = stored.denied.get(row.element, NOTHING)

@@ -20,6 +20,7 @@ from elements.writing import statements
 from elements.writing.attachments import copy_files
 from elements.writing.deciding.making import AUTHOR, has_author
 from elements.writing.diagrams import diagram_statements
+from elements.writing.findings import no_element
 from elements.writing.history import Action, HistoryEntry, record
 from elements.writing.stored import lock_elements
 from elements.writing.writers import Writer
@@ -72,7 +73,9 @@ def create_versions(writer: Writer, elements: Collection[str]) -> Mapping[str, S
     others = [chosen[row.element] for row in rows if chosen[row.element] != row.version]
     versions = {**stored.versions, **read_versions(others, most=most_text(1) if len(rows) > 1 else None)}
     related = {**stored.references, **read_references(others, None, most_written_rows())}
-    copies, refused = list[_VersionCopy](), dict[str, Sequence[str]]()
+    copies = list[_VersionCopy]()
+    # Others may have deleted some of them.
+    refused: dict[str, Sequence[str]] = {each: [no_element(each)] for each in elements if each not in stored.elements}
     for row in rows:
         source = versions[chosen[row.element]]
         held, denied = related.get(source.version, {}), stored.denied.get(source.element, NOTHING)

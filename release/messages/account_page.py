@@ -1,4 +1,4 @@
-"""The page of a signed-in person: mail address, choice of mails, subscriptions and tokens (D353, D487).
+"""The page of a signed-in person: mail address, mails, subscriptions, tokens, sessions (D353, D487, D552).
 
 Viewers have it, too.
 """
@@ -18,7 +18,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -34,10 +34,11 @@ from release.messages.mail_addresses import (
     is_address_link,
     remove_address,
 )
-from release.messages.mails import is_mail_address
 from repository_site.core.problems import Forbidden, TooManyRequests, Unauthenticated
+from storage.accounts.sessions import end_session, end_sessions, is_recent, sessions_of
 from storage.api.throttling import throttle_caller
 from storage.back_office.sites import METHODS, works_in_office
+from storage.messages.mailing import is_mail_address
 from storage.messages.recipients import find_recipient, mail_time, need_recipients, person_key, set_times
 from storage.models import (
     ApiToken,
@@ -50,10 +51,13 @@ from storage.models import (
     TokenState,
 )
 from storage.pages import caller_of, in_scope, storage_of
+from storage.single_sign_on.providers import refuses_password
 
 # Subscriptions on the page, the newest first.
 SHOWN = 100
 ADDRESS = "address"
+# Which sessions a button ends, if not one by its number.
+OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ def account_page(request: HttpRequest) -> HttpResponseBase:
                 problem = _change_address(request, account, typed)
             except TooManyRequests as too_many:
                 problem, refusal = too_many.message, 429
+        elif "end" in request.POST:
+            _end_sessions(request, account, request.POST["end"])
         else:
             set_times(need_recipients([key])[key], _times(request.POST))
             notices.success(request, _("Your choice has been saved."))
@@ -98,6 +104,8 @@ def account_page(request: HttpRequest) -> HttpResponseBase:
         "subscriptions": _shown(request, shown),
         "more": subscriptions.count() - SHOWN if len(shown) == SHOWN else 0,
         "tokens": _tokens(request),
+        "sessions": sessions_of(account),
+        "own_session": request.session.session_key,
     }
     return TemplateResponse(request, "pages/account.html", context, status=refusal if problem else 200)
 
@@ -144,6 +152,10 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     """Remove the address, or ask its owner to confirm another one. Return what is wrong with it."""
     if settings.MAIL_SERVER is None:
         raise Forbidden(_("This installation sends no mails; messages are shown in the back office only."))
+    if not account.is_superuser and (provider := refuses_password(account.email)):
+        return _("%s manages the address of your account.") % provider
+    if not is_recent(request):
+        return _("You have signed in a while ago. Sign out and sign in again to change the address.")
     if not wanted:
         remove_address(storage_of(request), account)
         notices.success(request, _("Your account has no mail address any more, so you get no mails."))
@@ -152,6 +164,16 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     else:
         ask_to_confirm(storage_of(request), account, wanted)
     return ""
+
+
+def _end_sessions(request: HttpRequest, account: StaffAccount, which: str) -> None:
+    """End one session, or all but this one (D552)."""
+    if which == OTHERS:
+        number = end_sessions(account, but=request.session.session_key)
+        text = ngettext("%d other session has ended.", "%d other sessions have ended.", number) % number
+        notices.success(request, text)
+    elif which.isdecimal() and end_session(account, int(which)):
+        notices.success(request, _("The session has ended."))
 
 
 def _times(given: Mapping[str, str]) -> dict[MessageKind, MailTime]:

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from datetime import timedelta
 from uuid import uuid4
 
-import structlog
-from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMessage
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from release.messages.answers import Result, attempt
 from release.messages.mail_links import storage_link
-from release.messages.mails import new_mail
 from repository_site.core.problems import TooManyRequests
 from repository_site.core.sealing import seal, unseal
 from storage.jobs import job
 from storage.jobs.enqueueing import MAIL
 from storage.localisation.culture_names import interface_language
+from storage.messages.mailing import RETRY, new_mail, send_mail
 from storage.models import StaffAccount, Storage
 
-log = structlog.get_logger("mail")
 SALT = PURPOSE = "release.messages.address"
 VALID_HOURS = 24
 # Mails to addresses that may not belong to the account: five at once, then one each quarter of an hour.
 MOST_AT_ONCE = 5
 DISTANCE = timedelta(minutes=15)
-RETRY = (60.0, 600.0, 3600.0)
-
-
-class MailNotSent(Exception):
-    """The mail server does not accept a mail now; the job is tried again."""
 
 
 def ask_to_confirm(storage: Storage, account: StaffAccount, address: str) -> None:
@@ -110,7 +100,7 @@ def mail_address_link(storage: Storage, account: int) -> None:
     found = StaffAccount.objects.filter(pk=account, is_active=True).exclude(new_email="").first()
     if found is not None:
         with _language(storage, found):
-            _send(storage, found, _link_mail(storage, found))
+            send_mail(_link_mail(storage, found), account=found.pk, storage=str(storage))
 
 
 @job("messages.address_changed", retry=RETRY, own_scope=True, queue=MAIL)
@@ -123,19 +113,8 @@ def tell_old_address(storage: Storage, account: int, sealed: str) -> None:
     if found is not None:
         with _language(storage, found):
             context = {"subject": _("Your mail address was changed"), **_frame(storage, found)}
-            _send(storage, found, new_mail("address_changed", unseal(sealed, PURPOSE), context, uuid4()))
-
-
-def _send(storage: Storage, account: StaffAccount, message: EmailMessage) -> None:
-    server = settings.MAIL_SERVER
-    if server is None:
-        return
-    with closing(server.connect()) as connection:
-        outcome = attempt(connection, message)
-    if outcome.result in (Result.LATER, Result.NO_SERVER):
-        raise MailNotSent(outcome.reason)
-    if outcome.error:
-        log.warning("mail about an address not sent", account=account.pk, storage=str(storage), reason=outcome.reason)
+            message = new_mail("address_changed", unseal(sealed, PURPOSE), context, uuid4())
+            send_mail(message, account=found.pk, storage=str(storage))
 
 
 def _link_mail(storage: Storage, account: StaffAccount) -> EmailMessage:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
-from uuid import UUID
 
-from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives
-from django.core.validators import validate_email
-from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import ngettext
 
@@ -21,6 +15,7 @@ from release.messages.deciders import find_open_tasks
 from release.messages.mail_links import ACCOUNT_PAGE, MESSAGES_PAGE, storage_link, unsubscribe_path
 from release.messages.texts import MessageText, read_texts
 from storage.localisation.culture_names import interface_language
+from storage.messages.mailing import is_mail_address, new_mail
 from storage.messages.recipients import mail_time, user_of
 from storage.models import MailTime, Message, MessageKind, OutgoingMail, Storage
 from storage.tenancy.scope import narrowed_to, whole_content
@@ -34,15 +29,6 @@ REQUESTS = (MessageKind.TASK, MessageKind.REMINDER)
 class ListedMessage:
     text: MessageText
     address: str
-
-
-def is_mail_address(text: str) -> bool:
-    """Return whether mail can go to an address. Ours are ASCII before the @; others need servers that few have."""
-    try:
-        validate_email(text)
-    except ValidationError:
-        return False
-    return text.rpartition("@")[0].isascii() and len(text) <= 254
 
 
 def compose(storage: Storage, mail: OutgoingMail) -> EmailMultiAlternatives | None:
@@ -111,30 +97,6 @@ def _composed(
     }
     headers = {"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
     return new_mail("messages", reader.address, context, mail.id, headers)
-
-
-def new_mail(
-    template: str, address: str, context: Mapping[str, object], id: UUID, headers: Mapping[str, str] | None = None
-) -> EmailMultiAlternatives:
-    """Return a mail with the text and HTML of a template. The context has its subject and language. Its Message-ID has
-    the name of the service; by default it would tell the name of this machine."""
-    found = EmailMultiAlternatives(
-        subject=str(context["subject"]),
-        body=render_to_string(f"mail/{template}.txt", dict(context)).strip() + "\n",
-        to=[address],
-        headers={
-            "Message-ID": f"<{id}@{_host()}>",
-            "Auto-Submitted": "auto-generated",
-            "Content-Language": str(context["language"]),
-            **(headers or {}),
-        },
-    )
-    found.attach_alternative(render_to_string(f"mail/{template}.html", dict(context)), "text/html")
-    return found
-
-
-def _host() -> str:
-    return urlsplit(settings.PUBLIC_URL).hostname or "localhost"
 
 
 def _subject(storage: str, number: int, texts: Sequence[MessageText]) -> str:

@@ -17,11 +17,12 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from elements.people.addressees import read_addressees
-from release.messages.answers import MailOutcome, Result, attempt
 from release.messages.gathering import log_of_scope
-from release.messages.mails import compose, is_mail_address
+from release.messages.mails import compose
 from storage.jobs import job
 from storage.jobs.enqueueing import MAIL
+from storage.messages.answers import MailOutcome, Result, attempt
+from storage.messages.mailing import is_mail_address
 from storage.models import MailTime, Message, MessageLog, OutgoingMail, Recipient, Storage
 from storage.tenancy.scope import tenant_scope
 

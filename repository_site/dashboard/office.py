@@ -71,6 +71,14 @@ def account_links(request: HttpRequest) -> Navigation:
     return links
 
 
+def site_account_links(request: HttpRequest) -> Navigation:
+    if not isinstance(request.user, StaffAccount):
+        return []
+    change = {"title": _("Change password"), "link": reverse("admin:password_change")}
+    factor = {"title": _("Second factor"), "link": reverse("second_factors")}
+    return [change, factor] if request.user.has_usable_password() else [factor]
+
+
 def storage_dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return {**context, **dashboard(request)}
 
@@ -101,6 +109,7 @@ def site_navigation(request: HttpRequest) -> Navigation:
             _("Access"),
             [
                 _item(_("Staff accounts"), "badge", "storage_staffaccount_changelist"),
+                _item(_("Invitations"), "forward_to_inbox", "storage_invitation_changelist"),
                 _item(_("Identity providers"), "passkey", "storage_identityprovider_changelist"),
                 _item(_("Failed sign-ins"), "lock_clock", "storage_failedsignin_changelist"),
                 _item(_("API tokens"), "key", "storage_apitoken_changelist"),

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from storage.models import FailedSignIn, StaffAccount
+from storage.models.sign_ins import ALL_NETWORKS
 
 KEPT = timedelta(days=1)
 ANY_NAME = b""
@@ -86,6 +87,17 @@ def begin_attempt(name: str, network: str) -> Attempt:
         log.warning("sign-in blocked", network=network, account=named, until=blocked.until.isoformat())
         raise
     return attempt
+
+
+def begin_factor_attempts(account: StaffAccount, network: str) -> list[Attempt]:
+    """Count an attempt with a second factor; raise SignInBlocked after too many, from this network or from all.
+
+    Only somebody with the password can block the account here, so that nobody else locks out its owner.
+    """
+    attempt = begin_attempt(account.get_username(), network)
+    everywhere = Attempt(ALL_NETWORKS, name_digest(account.get_username()), account)
+    _count(ALL_NETWORKS, everywhere.digest, account, 2 * settings.SIGN_IN_FAILURES)
+    return [attempt, everywhere]
 
 
 def name_digest(name: str) -> bytes:

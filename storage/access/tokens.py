@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from repository_site.core.database.statements import look_up
 from repository_site.core.problems import Conflict, Forbidden, Invalid, NotFound, Unauthenticated, placed
-from repository_site.core.wording import printable
+from repository_site.core.wording import GUID, printable
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.revocations import remember
 from storage.access.token_addresses import note_address
@@ -186,6 +186,13 @@ def _caller_of(token: ApiToken, storage: Storage | None) -> Caller | None:
         roles &= grant.roles
     label = f"{LABEL}{token.id}"
     return Caller(CallerKind.TOKEN, label, roles, token.user_id or token.id, label, scope_of(token))
+
+
+def token_names(storage: Storage, labels: Iterable[str]) -> dict[str, str]:
+    """Return the names of tokens by the label that logs show, with at most one statement."""
+    ids = {id for each in labels if each.startswith(LABEL) and GUID.fullmatch(id := each.removeprefix(LABEL))}
+    tokens = ApiToken.objects.filter(pk__in=ids, storage=storage) if ids else ()
+    return {f"{LABEL}{each.pk}": each.name for each in tokens}
 
 
 def token_caller(storage: Storage, label: str) -> Caller | None:

@@ -9,7 +9,6 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.urls import get_script_prefix
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,12 +17,14 @@ from unfold.views import ChangeList
 
 from repository_site.core.database.statements import fetch, id_array
 from storage.access.staff import staff_names
+from storage.access.tokens import token_names
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.back_office.cells import ago, badge, two_lines
 from storage.files import FILES_PATH
 from storage.files.cleaning import is_unused
 from storage.models import FileText, StoredFile
 from storage.options import Role
+from storage.pages import storage_of
 
 ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
 State = FileText.State
@@ -40,18 +41,26 @@ class TextStateFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[StoredFile]) -> QuerySet[StoredFile]:
         if self.value() not in State.values:
             return queryset
-        return queryset.filter(digest__in=FileText.objects.filter(state=self.value()).values("digest"))
+        texts = FileText.objects.all()
+        if self.value() == State.WAITING:
+            # Files from before the texts have no row until the first night.
+            return queryset.exclude(digest__in=texts.exclude(state=State.WAITING).values("digest"))
+        return queryset.filter(digest__in=texts.filter(state=self.value()).values("digest"))
 
 
 class FilesList(ChangeList):
     """List that reads uses and texts of all files on its page in one statement."""
+
+    def url_for_result(self, result: StoredFile) -> str:
+        return f"{get_script_prefix()}{FILES_PATH}{result.pk}"
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         sql = f"""SELECT f.id, t.state, {is_unused()} FROM storage_storedfile f
             LEFT JOIN storage_filetext t ON t.digest = f.digest WHERE f.id = ANY(%s::uuid[])"""  # noqa: S608  constants
         found = {id: more for id, *more in fetch(sql, [id_array(str(each.pk) for each in self.result_list)])}
-        names = staff_names({each.uploaded_by for each in self.result_list})
+        uploaders = {each.uploaded_by for each in self.result_list}
+        names = staff_names(uploaders) | token_names(storage_of(request), uploaders)
         for file in self.result_list:
             file.text_state, file.is_unused = found.get(file.pk, (None, True))
             file.uploader = names.get(file.uploaded_by, file.uploaded_by)
@@ -62,8 +71,7 @@ class StoredFileAdmin(StorageModelAdmin):
     """Read-only list: files are uploaded where they are used, and removed when nothing uses them (D454)."""
 
     viewers = ADMINISTRATORS
-    list_display = ("file", "kind", "text", "use", "uploaded")
-    list_display_links = None
+    list_display = ("name", "kind", "text", "use", "uploaded")
     list_filter = (TextStateFilter,)
     search_fields = ("name",)
     search_help_text = gettext_lazy("Search by name")
@@ -75,12 +83,6 @@ class StoredFileAdmin(StorageModelAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
-
-    @admin.display(description=gettext_lazy("name"), ordering="name")
-    def file(self, file: StoredFile) -> SafeString:
-        return format_html(
-            '<a class="underline" href="{}{}{}">{}</a>', get_script_prefix(), FILES_PATH, file.pk, file.name
-        )
 
     @admin.display(description=gettext_lazy("type"), ordering="media_type")
     def kind(self, file: StoredFile) -> SafeString:

@@ -72,7 +72,7 @@ class AdmissionForm(MembershipForm):
     username = forms.CharField(
         label=gettext_lazy("Staff account"),
         widget=UnfoldAdminTextInputWidget({"autocomplete": "off", "autofocus": True}),
-        help_text=gettext_lazy("The exact user name of an existing account. Site administrators create accounts."),
+        help_text=gettext_lazy("The exact user name of an existing account. Invite people who have none."),
     )
     code = forms.CharField(
         label=gettext_lazy("Admission code"),
@@ -97,7 +97,7 @@ class StorageMembershipAdmin(StorageModelAdmin):
     list_select_related = ("account",)
     ordering = ("account__username",)
     actions = None
-    actions_list = ("admit",)
+    actions_list = ("admit", "invite")
     actions_detail = ("dismiss",)
     show_add_link = False
     show_full_result_count = True
@@ -148,6 +148,10 @@ class StorageMembershipAdmin(StorageModelAdmin):
     )
     def admit(self, request: HttpRequest) -> HttpResponse:
         return redirect("admin:storage_storagemembership_add")
+
+    @action(description=gettext_lazy("Invite"), url_path="invite", icon="person_add", permissions=["add"])
+    def invite(self, request: HttpRequest) -> HttpResponse:
+        return redirect("admin:storage_invitation_add")
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

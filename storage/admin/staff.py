@@ -11,23 +11,27 @@ from django.contrib.auth.forms import ReadOnlyPasswordHashWidget
 from django.contrib.auth.hashers import is_password_usable
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.admin import StackedInline
 from unfold.contrib.filters.admin import BooleanRadioFilter, DropdownFilter
+from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminUUIDInputWidget
 
 from storage.access.callers import find_user
 from storage.access.memberships import admission_code
+from storage.accounts.sessions import end_sessions, sessions_of
 from storage.admin.memberships import explain_origins
 from storage.admin.site_base import SiteModelAdmin
+from storage.admin.webhooks.pages import confirmation_page
 from storage.back_office import site_office
-from storage.back_office.cells import account_badges, ago, badge, badges
+from storage.back_office.cells import NOTHING, account_badges, ago, badge, badges
 from storage.back_office.fields import RoleField, uuids_of
 from storage.back_office.role_texts import role_names
 from storage.messages.recipients import adopt_messages
@@ -175,13 +179,14 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         (None, {"fields": ("username", "password")}),
         (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
         (gettext_lazy("Access"), {"fields": ("is_active", "is_superuser", "code_of_admission")}),
-        (gettext_lazy("Dates"), {"fields": ("last_login", "date_joined")}),
+        (gettext_lazy("Dates"), {"fields": ("last_login", "date_joined", "sessions_shown")}),
     )
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2")}),
         (gettext_lazy("Person"), {"fields": ("first_name", "last_name", "email", "language")}),
     )
-    readonly_fields = ("code_of_admission", "last_login", "date_joined")
+    readonly_fields = ("code_of_admission", "last_login", "date_joined", "sessions_shown")
+    actions_detail = ("end_sessions",)
     inlines = (MembershipInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StaffAccount]:
@@ -192,6 +197,25 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     @admin.display(description=gettext_lazy("Admission code"))
     def code_of_admission(self, account: StaffAccount) -> str:
         return admission_code(account)
+
+    @admin.display(description=gettext_lazy("Sessions"))
+    def sessions_shown(self, account: StaffAccount) -> SafeString:
+        rows = [(each.device or _("unknown browser"), each.network, ago(each.last_on)) for each in sessions_of(account)]
+        return format_html_join(SafeString("<br>"), "{}, {}, {}", rows) or SafeString(NOTHING)
+
+    @action(description=gettext_lazy("End all sessions"), url_path="end-sessions", icon="logout")
+    def end_sessions(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        account = self.get_object(request, object_id)
+        if account is None:
+            raise Http404
+        if request.method != "POST":
+            text = _("The person must sign in again everywhere. To keep somebody out, deactivate the account.")
+            return confirmation_page(self, request, account, _("End all sessions?"), text, _("End all sessions"))
+        number = end_sessions(account)
+        messages.success(request, ngettext("%d session has ended.", "%d sessions have ended.", number) % number)
+        return redirect("admin:storage_staffaccount_change", account.pk)
 
     def get_inlines(self, request: HttpRequest, obj: Model | None) -> tuple[Any, ...]:
         """Hide memberships while an account is added; the next page asks for them."""

@@ -11,7 +11,7 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,6 +22,9 @@ from unfold.sites import UnfoldAdminSite
 
 from repository_site.core.client_network import client_network
 from storage.access.sign_ins import SignInBlocked, begin_attempt
+from storage.accounts.waiting_sign_ins import PAGE as FACTOR_PAGE
+from storage.accounts.waiting_sign_ins import let_wait, must_wait
+from storage.models import StaffAccount
 from storage.single_sign_on.providers import offered_providers, refuses_password
 from storage.single_sign_on.sessions import sign_out_address
 from storage.tenancy.addresses import public_base
@@ -32,6 +35,8 @@ BLOCKED = "blocked"
 class SignInForm(AuthenticationForm):
     wait = 0
     """Seconds until the next permitted attempt, if this one was blocked."""
+    waiting: StaffAccount | None = None
+    """The account whose password was right, and whose second factor is missing."""
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
@@ -48,6 +53,9 @@ class SignInForm(AuthenticationForm):
             attempt.failed()
             raise
         attempt.succeeded()
+        if must_wait(self.get_user(), is_password=True):
+            self.waiting = self.get_user()
+            raise ValidationError("", code="second_factor")
         return cleaned
 
     def confirm_login_allowed(self, user: Any) -> None:
@@ -58,15 +66,15 @@ class SignInForm(AuthenticationForm):
             raise ValidationError(text, code="single_sign_on")
 
     def _blocked(self, blocked: SignInBlocked) -> ValidationError:
-        self.wait = _seconds_until(blocked)
-        return ValidationError(_explanation(self.wait), code=BLOCKED)
+        self.wait = seconds_until(blocked)
+        return ValidationError(blocked_text(self.wait), code=BLOCKED)
 
 
-def _seconds_until(blocked: SignInBlocked) -> int:
+def seconds_until(blocked: SignInBlocked) -> int:
     return max(math.ceil((blocked.until - timezone.now()).total_seconds()), 1)
 
 
-def _explanation(seconds: int) -> str:
+def blocked_text(seconds: int) -> str:
     minutes = math.ceil(seconds / 60)
     text = ngettext(
         "Signing in has failed too often from your address. Try again in %(minutes)d minute, or ask an"
@@ -96,6 +104,10 @@ class GuardedSignIn(UnfoldAdminSite):
         context = {**(extra_context or {}), "sign_on_providers": offered}
         response: HttpResponseBase = super().login(request, context)
         form = (getattr(response, "context_data", None) or {}).get("form")
+        if isinstance(form, SignInForm) and form.waiting is not None:
+            after = request.POST.get(REDIRECT_FIELD_NAME, "") or request.GET.get(REDIRECT_FIELD_NAME, "")
+            let_wait(request, form.waiting, after or reverse("admin:index"))
+            return redirect(FACTOR_PAGE)
         if isinstance(form, SignInForm) and form.is_bound and form.has_error(NON_FIELD_ERRORS, BLOCKED):
             response.status_code = 429
             response["Retry-After"] = str(form.wait)
@@ -116,8 +128,8 @@ class GuardedSignIn(UnfoldAdminSite):
         try:
             attempt = begin_attempt(request.user.get_username(), client_network(request))
         except SignInBlocked as blocked:
-            wait = _seconds_until(blocked)
-            messages.error(request, _explanation(wait))
+            wait = seconds_until(blocked)
+            messages.error(request, blocked_text(wait))
             # Show the empty form; the typed values are not checked.
             request.method = "GET"
             try:

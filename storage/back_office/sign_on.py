@@ -22,6 +22,9 @@ from django.views.decorators.http import require_GET, require_POST
 from repository_site.core.fairness.admission import away_from_gate
 from repository_site.core.problems import Busy, Forbidden, TooManyRequests
 from repository_site.core.rest.errors import status_of
+from storage.accounts.second_factors import is_vouched
+from storage.accounts.waiting_sign_ins import PAGE as FACTOR_PAGE
+from storage.accounts.waiting_sign_ins import let_wait, must_wait
 from storage.api.throttling import throttle_address
 from storage.models import IdentityProvider
 from storage.single_sign_on.linking import person_of, sign_on
@@ -87,8 +90,12 @@ def callback_page(request: HttpRequest, key: str) -> HttpResponse:
     except Forbidden as problem:
         log.warning("sign-in refused", provider=provider.key, problem=problem.message)
         return _refused(request, provider, problem.message, 403)
+    after = safe_address(request, done.next_address) or reverse("admin:index")
+    if must_wait(account, is_password=False) and not is_vouched(done.claims):
+        let_wait(request, account, after, provider, done.claims, done.id_token)
+        return redirect(FACTOR_PAGE)
     begin_session(request, provider, account, done.claims, done.id_token)
-    return redirect(safe_address(request, done.next_address) or reverse("admin:index"))
+    return redirect(after)
 
 
 def _without_a_place(request: HttpRequest, work: Callable[[], T]) -> T:

@@ -24,8 +24,9 @@ MOST, LINE = 200_000, 2_000
 # Bytes of XML that are read from an archive, and of a text.
 UNPACKED, TEXT_BYTES = 16 * 1024**2, 4 * MOST
 CHUNK = 64 * 1024
-# Codes with which the process ends: the text is cut, the content is not of a kind with text, or it cannot be read.
-CUT, NO_TEXT, UNREADABLE = 10, 11, 12
+# Codes with which the process ends: the text is cut, the content is not of a kind with text, it cannot be read, or the
+# process cannot work.
+CUT, NO_TEXT, UNREADABLE, BROKEN = 10, 11, 12, 1
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # A word that goes on in the next line of a page.
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n(?=[^\W\d_A-Z])")
@@ -107,14 +108,18 @@ def _pdf(content: BinaryIO) -> Iterator[str]:
     # Many documents have an empty password: they only forbid changes.
     if reader.is_encrypted and not reader.decrypt(""):
         raise ValueError("encrypted")
+    damaged: Exception | None = None
     for page in reader.pages:
         try:
             text = page.extract_text()
         except MemoryError:
             raise
-        except Exception:  # noqa: S112  other pages can be read
+        except Exception as problem:  # other pages can be read
+            damaged = problem
             continue
         yield HYPHEN.sub("", text)
+    if damaged is not None:
+        raise damaged
 
 
 def _archive(content: BinaryIO) -> Iterator[str]:
@@ -232,6 +237,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # pypdf would have other programs decode some pictures.
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     os.nice(10)
     try:
         write_text(sys.stdin.buffer, sys.stdout.buffer)
@@ -239,6 +246,8 @@ def main() -> int:
         return CUT
     except NoText:
         return NO_TEXT
+    except ImportError:
+        return BROKEN
     except Exception:  # whatever a forged content causes
         return UNREADABLE
     return 0

@@ -24,6 +24,7 @@ from repository_site.core.problems import Busy, NotFound
 from storage.files import text_process
 from storage.files.contents import open_content, storing
 from storage.jobs.declaring import job
+from storage.jobs.enqueueing import TEXTS
 from storage.models import FileText, Storage
 from storage.tenancy.scope import tenant_scope
 
@@ -32,6 +33,8 @@ log = structlog.get_logger("files")
 LONGEST, TURN = 30.0, 30.0
 # Contents that are read before their texts are stored together: the index then has fewer rows.
 READ_AT_ONCE, NOTED_AT_ONCE = 20, 1_000
+# Characters of these texts: a transaction that indexes more takes long.
+MOST_AT_ONCE = 500_000
 State = FileText.State
 PROGRAM = [sys.executable, "-I", str(Path(text_process.__file__))]
 # One more byte than a text can have.
@@ -41,6 +44,7 @@ _NOTE = """INSERT INTO storage_filetext (id, digest, state)
     ON CONFLICT (storage_id, digest) DO NOTHING"""
 _MISSING = """SELECT DISTINCT f.digest FROM storage_storedfile f
     WHERE NOT EXISTS (SELECT FROM storage_filetext t WHERE t.digest = f.digest) LIMIT %s"""
+_AGAIN = "UPDATE storage_filetext SET state = 'waiting' WHERE state = 'unreadable'"
 _WAITING = "SELECT t.digest FROM storage_filetext t WHERE t.state = 'waiting' LIMIT %s"
 # The trigger of this table adds the words to the search index (D447). A text that is there stays as it is.
 _STORE = """UPDATE storage_filetext t SET state = n.state, text = n.text, read_on = %s
@@ -60,11 +64,15 @@ def note_text(storage: Storage, digest: str) -> None:
         read_texts.enqueue(storage)
 
 
-def note_missing_texts(storage: Storage) -> None:
+def note_missing_texts(storage: Storage, *, again: bool = False) -> None:
     """Note all contents without a text, and have the job read those that wait. Call this in the scope.
 
-    The job is enqueued after the transaction: an import takes long, and uploads would wait for it.
+    With `again`, also those that were unreadable: the disk may have been away, or a newer release reads them. The job
+    is enqueued after the transaction: an import takes long, and uploads would wait for it.
     """
+    if again:
+        with connection.cursor() as cursor:
+            cursor.execute(_AGAIN)
     while missing := [row[0] for row in fetch(_MISSING, [NOTED_AT_ONCE])]:
         if not _note(missing):
             # Others note them at the same time.
@@ -85,7 +93,7 @@ def forget_text(digest: str) -> None:
         cursor.execute("DELETE FROM storage_filetext WHERE digest = %s", [digest])
 
 
-@job("files.read_texts", lock=(), once=True, retry=(60.0, 600.0, 3600.0), own_scope=True)
+@job("files.read_texts", lock=(), once=True, retry=(60.0, 600.0, 3600.0), own_scope=True, queue=TEXTS)
 def read_texts(storage: Storage) -> None:
     """Read the contents that wait. Contents that are not available now are tried again later."""
     end = time.monotonic() + TURN
@@ -112,7 +120,7 @@ def _read_some(storage: UUID, digests: Sequence[str], end: float) -> tuple[dict[
             found[digest] = read_content(storage, digest)
         except (Busy, ProcessFailed) as failure:
             problem = failure
-        if time.monotonic() > end:
+        if time.monotonic() > end or sum(len(each.text) for each in found.values()) > MOST_AT_ONCE:
             break
     return found, problem
 
@@ -158,7 +166,7 @@ def run_process(content: File[Any]) -> ReadText:
 
 
 def _result(code: int, text: str) -> ReadText:
-    if code == 1 or code == -signal.SIGTERM:
+    if code in (text_process.BROKEN, -signal.SIGTERM):
         raise ProcessFailed(f"The process that reads texts of files ended with {code}.")
     if text:
         return ReadText(State.CUT if code else State.READ, text)

@@ -53,10 +53,7 @@ class StorageJob(Generic[P]):
         return self._new(storage, {}, timezone.now() + timedelta(seconds=self.after_events or 0))
 
     def delay_after(self, attempts: int) -> float | None:
-        """Return the seconds until the next attempt after this many earlier ones; None if there is no further one."""
-        if attempts >= len(self.retry):
-            return None
-        return self.retry[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  not a secret
+        return _delay_after(self.retry, attempts)
 
     def _new(self, storage: str, arguments: Mapping[str, Any], not_before: datetime | None) -> NewJob:
         lock = None
@@ -67,6 +64,35 @@ class StorageJob(Generic[P]):
 
     def lock_of(self, storage: str, *values: str) -> str:
         return ":".join([self.name, storage, *values])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteJob(Generic[P]):
+    """Work of the installation that a request causes, outside any storage. Doing it twice must do no harm."""
+
+    name: str
+    function: Callable[P, None]
+    retry: tuple[float, ...]
+    queue: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        self.function(*args, **kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Add the job in the transaction of the caller. Arguments are named, and JSON."""
+        if args:
+            raise TypeError(f"{self.name}: name all arguments of the job.")
+        enqueue_all([NewJob(self.queue, self.name, {"arguments": dict(kwargs)}, None, None, None)])
+
+    def delay_after(self, attempts: int) -> float | None:
+        return _delay_after(self.retry, attempts)
+
+
+def _delay_after(retry: tuple[float, ...], attempts: int) -> float | None:
+    """Return the seconds until the next attempt after this many earlier ones; None if there is no further one."""
+    if attempts >= len(retry):
+        return None
+    return retry[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  not a secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +110,7 @@ class PeriodicJob:
         self.function()
 
 
-AnyJob = StorageJob[Any] | PeriodicJob
+AnyJob = StorageJob[Any] | SiteJob[Any] | PeriodicJob
 
 
 def job(
@@ -108,9 +134,10 @@ def job(
     transaction may be open while it waits for the network. Workers call `on_failure`, in the scope of the storage, when
     the last attempt has failed.
 
-    Jobs of the queues `NETWORK` and `MAIL` wait for other machines, and have places of their own (D351, D367). Workers
-    bring the waiting job of a storage with new events forward, if it is declared with `on_events` (D368). With
-    `after_events` they add the job to such a storage, unless it waits already; it runs after this many seconds (D371).
+    Jobs of the queues `NETWORK` and `MAIL` wait for other machines, those of `TEXTS` for other processes; they have
+    places of their own (D351, D367, D530). Workers bring the waiting job of a storage with new events forward, if it is
+    declared with `on_events` (D368). With `after_events` they add the job to such a storage, unless it waits already;
+    it runs after this many seconds (D371).
     """
     if once and lock is None:
         raise TypeError(f"{name}: `once` needs a lock, which tells which jobs are equal.")
@@ -131,6 +158,15 @@ def job(
             after_events=after_events,
             on_failure=on_failure,
         )
+
+    return declare
+
+
+def site_job(
+    name: str, *, retry: tuple[float, ...] = (), queue: str = QUEUE
+) -> Callable[[Callable[P, None]], SiteJob[P]]:
+    def declare(function: Callable[P, None]) -> SiteJob[P]:
+        return SiteJob(name=name, function=function, retry=retry, queue=queue)
 
     return declare
 

@@ -20,6 +20,9 @@ NETWORK_PLACES = 128
 # Jobs that use the mail server, and how many of them one worker runs: each has one connection (D351).
 MAIL = "mail"
 MAIL_PLACES = 3
+# Jobs that read the text of files, which takes long, and how many of them one worker runs (D530).
+TEXTS = "texts"
+TEXTS_PLACES = 2
 # Wakes the workers; the trigger of the table does so for new rows only.
 _WAKE = """pg_notify('procrastinate_any_queue_v1', json_build_object('type', 'job_inserted', 'job_id', id)::text)"""
 # A worker asks the database which jobs are due, so their times are those of the database, whatever the clock of this

@@ -11,7 +11,7 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, connection, connections, transaction
 
-from storage.jobs.declaring import AnyJob, PeriodicJob, StorageJob
+from storage.jobs.declaring import AnyJob, PeriodicJob, SiteJob, StorageJob
 from storage.models import Storage
 from storage.tenancy.scope import StorageGone, tenant_scope
 
@@ -73,6 +73,9 @@ def _call(job: AnyJob, args: Mapping[str, Any]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_FORGET, [job.name])
         job.function()
+        return
+    if isinstance(job, SiteJob):
+        job.function(**args["arguments"])
         return
     storage = _storage_of(args)
     if storage is None:

@@ -36,7 +36,7 @@ from repository_site.core.database.pool import enable_pool
 from repository_site.core.database.statements import engine
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 from storage.jobs.declaring import AnyJob, PeriodicJob
-from storage.jobs.enqueueing import MAIL, MAIL_PLACES, NETWORK, NETWORK_PLACES, QUEUE
+from storage.jobs.enqueueing import MAIL, MAIL_PLACES, NETWORK, NETWORK_PLACES, QUEUE, TEXTS, TEXTS_PLACES
 from storage.jobs.event_waker import EventWaker
 from storage.jobs.queue_state import STALLED_SECONDS
 from storage.jobs.registry import declared_jobs
@@ -57,8 +57,8 @@ LONGEST_LISTEN_PAUSE = 60.0
 PATIENCE = 15.0
 # A job that was due while no worker ran is made up for, unless it is older than this.
 MISSED_SECONDS = 24 * 3600.0
-# Connections that all jobs of the network and of mails share with the thread that waits for events. A job uses one only
-# for moments.
+# Connections that the jobs of all other queues share with the thread that waits for events. A job uses one only for
+# moments.
 NETWORK_CONNECTIONS = 4
 # Connections for the queue itself, beside one for each job and two that listen.
 QUEUE_CONNECTIONS = 2
@@ -149,7 +149,7 @@ def _revive() -> None:
 
 def places_of(concurrency: int) -> dict[str, int]:
     """Return the number of jobs of each queue that a worker runs at the same time."""
-    return {QUEUE: concurrency, NETWORK: NETWORK_PLACES, MAIL: MAIL_PLACES}
+    return {QUEUE: concurrency, NETWORK: NETWORK_PLACES, MAIL: MAIL_PLACES, TEXTS: TEXTS_PLACES}
 
 
 async def _work(concurrency: int, told: _StopSignal, *, wait: bool) -> int:

@@ -4,6 +4,7 @@ from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
 from storage.models.files import FileText, StoredFile
 from storage.models.identity import AccessRule, IdentityProvider, ProviderSession, RuleComparison
+from storage.models.invitations import Invitation
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
 from storage.models.messages import (
@@ -15,7 +16,7 @@ from storage.models.messages import (
     Recipient,
     Subscription,
 )
-from storage.models.sign_ins import FailedSignIn
+from storage.models.sign_ins import AccountSession, FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
@@ -25,6 +26,7 @@ from storage.options import AnonymousAccess
 
 __all__ = [
     "AccessRule",
+    "AccountSession",
     "AnonymousAccess",
     "AnsweredRequest",
     "ApiToken",
@@ -36,6 +38,7 @@ __all__ = [
     "FailedSignIn",
     "FileText",
     "IdentityProvider",
+    "Invitation",
     "JobFailure",
     "LifecycleRun",
     "MailTime",

@@ -41,7 +41,7 @@ class FileText(TenantModel):
     class State(models.TextChoices):
         WAITING = "waiting", _("Not read yet")
         READ = "read", _("Searchable")
-        CUT = "cut", _("Beginning is searchable")
+        CUT = "cut", _("Partly searchable")
         EMPTY = "empty", _("No text")
         UNREADABLE = "unreadable", _("Text cannot be read")
 

@@ -1,4 +1,4 @@
-"""Failed sign-ins (D146), by network and account."""
+"""Failed sign-ins (D146) by network and account, and sessions of accounts (D552)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from storage.models.staff import StaffAccount
+
+# Attempts with a second factor, from everywhere (D553).
+ALL_NETWORKS = "all networks"
 
 
 class FailedSignIn(models.Model):
@@ -40,8 +43,24 @@ class FailedSignIn(models.Model):
 
     @property
     def limit(self) -> int:
+        if self.network == ALL_NETWORKS:
+            return int(2 * settings.SIGN_IN_FAILURES)
         return settings.SIGN_IN_FAILURES if bytes(self.name_digest) else settings.SIGN_IN_FAILURES_PER_ADDRESS
 
     def blocked_until(self, now: datetime) -> datetime | None:
         """Return the end of the block, or None while more attempts are permitted."""
         return self.counts_until if self.failures >= self.limit and self.counts_until > now else None
+
+
+class AccountSession(models.Model):
+    """A session of an account. The session itself is Django's."""
+
+    session_key = models.CharField(max_length=40, unique=True)
+    account = models.ForeignKey(StaffAccount, on_delete=models.CASCADE, related_name="sessions")
+    network = models.CharField(max_length=50, help_text="Network of the last use.")
+    device = models.CharField(max_length=40, blank=True, help_text="Browser and system, without versions.")
+    began_on = models.DateTimeField()
+    last_on = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.account} {self.began_on:%Y-%m-%d %H:%M}"

@@ -40,6 +40,10 @@ class StaffAccount(AbstractUser):
         help_text="Time over which the mails to addresses that are not confirmed are spread.",
     )
 
+    resets_until = models.DateTimeField(
+        null=True, editable=False, help_text="Time over which the mails that reset the password are spread."
+    )
+
     class Meta:
         verbose_name = _("staff account")
         verbose_name_plural = _("staff accounts")

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Forbidden
 from repository_site.core.wording import clean_text
 from storage.access.callers import find_user
+from storage.accounts.invitations import is_invited
 from storage.extension import storage_extensions
 from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_membership
@@ -132,7 +133,7 @@ def _has_subject(provider: IdentityProvider, account: StaffAccount) -> bool:
 
 
 def _new_account(provider: IdentityProvider, person: SignedOnPerson, grants: Mapping[UUID, Grant]) -> StaffAccount:
-    if not grants:
+    if not grants and not is_invited(provider, person.address):
         raise Forbidden(_("No rule gives you access. Ask an administrator."))
     if not person.address and (provider.mail_domains or provider.collection_id is not None):
         raise Forbidden(_("The provider has not verified your address, or this provider is not for your mail domain."))

@@ -34,8 +34,10 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageRevision"}
     # Sign-in happens before there is a storage (D501).
     | {"IdentityProvider", "AccessRule", "ProviderSession"}
-    # Failed sign-ins concern accounts, which can belong to several storages.
-    | {"FailedSignIn"}
+    # An invitation is accepted before its account exists (D550).
+    | {"Invitation"}
+    # Failed sign-ins and sessions concern accounts, which can belong to several storages.
+    | {"FailedSignIn", "AccountSession"}
     # Ids and times only. They outlive the storage, so that a restored backup cannot revive a token.
     | {"TokenRevocation"}
     # The worker finds jobs before it opens the scope of their storage (D333). They contain ids.

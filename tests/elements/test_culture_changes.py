@@ -249,6 +249,7 @@ def test_administrators_change_cultures_on_a_page(handbook: Storage) -> None:
 def test_a_page_lists_missing_translations(desk: UpdateDesk) -> None:
     office = Office(desk.storage, Role.EDITOR)
     listed = office.page("translations/?culture=1031&facet=processes")
+    assert "Invoice" in office.page("translations/?culture=1031")
     assert re.search(r"Invoice Sub process In process .*Edit", listed)
     assert not re.search(r"\bHouse Process house", listed)
     desk.update({"id": ID["invoice"], "attributes": {"name": {"1031": "Rechnung"}}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,8 @@ def choice_groups(labels: OfficeLabels, types: Sequence[ElementType]) -> list[tu
     ]
     groups.append((_("Release"), list(_lifecycle(labels, types))))
     moves = [BulkChoice(MOVE, "", _("Move"), (row,)) for row in rows if row.key == PARENT]
-    groups.append((_("Element"), [*moves, BulkChoice(DELETE, "", _("Delete"))]))
+    deletion = BulkChoice(DELETE, "", _("Delete (only the draft, if a version is published)"))
+    groups.append((_("Element"), [*moves, deletion]))
     return [(title, found) for title, found in groups if found]
 
 
@@ -83,8 +85,13 @@ def _lifecycle(labels: OfficeLabels, types: Sequence[ElementType]) -> Iterator[B
     known = {name for extension in elements_extensions for name in extension.bulk_steps}
     cycles = [labels.configuration.cycles[type.key].cycle for type in types if type.key in labels.configuration.cycles]
     if TRANSITION in known:
-        titles = {each.key: labels.text(each.display_names, each.key) for cycle in cycles for each in cycle.transitions}
-        yield from (BulkChoice(TRANSITION, key, title) for key, title in titles.items())
+        transitions = {each.key: each for cycle in cycles for each in cycle.transitions}
+        titles = {key: labels.text(each.display_names, key) for key, each in transitions.items()}
+        often = {title for title, number in Counter(titles.values()).items() if number > 1}
+        for key, title in titles.items():
+            # Several states can have a transition of the same name.
+            source = transitions[key].source
+            yield BulkChoice(TRANSITION, key, f"{title} ({labels.titles[source]})" if title in often else title)
     if VERSION in known and cycles:
         yield BulkChoice(VERSION, "", _("New version"))
 

@@ -23,6 +23,7 @@ from elements.admin.bulk.choosing import choice_groups, find_choice, read_choice
 from elements.admin.bulk.texts import STATES, operation_texts, reason_texts
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of
+from elements.bulk.operations import DELETE
 from elements.bulk.runs import MOST, BulkRequest, find_run, request_bulk, require_bulk, stop_run, whole_view
 from elements.models import BulkRefusal, BulkRun, Element
 from elements.presentation.page_requests import writer_of
@@ -130,6 +131,10 @@ def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
     refusals = list(BulkRefusal.objects.filter(run=found).order_by("place")[start : start + PAGE_SIZE])
     named = labels.elements(str(each.element_id) for each in refusals)
     title = _("Preview of a bulk change") if found.is_dry_run else _("Bulk change")
+    is_deletion = any(DELETE in each for each in found.operations)
+    run_text = ngettext("Change %(number)s element", "Change %(number)s elements", found.changed)
+    if is_deletion:
+        run_text = ngettext("Delete %(number)s element", "Delete %(number)s elements", found.changed)
     context = {
         **office_context(request, title),
         "run": found,
@@ -137,7 +142,7 @@ def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
         "state": STATES[BulkRun.State(found.state)],
         "is_finished": is_finished,
         "can_run": can_run and found.caller_label == caller.label,
-        "is_dangerous": any("delete" in each for each in found.operations),
+        "is_dangerous": is_deletion,
         "rows": [
             (named.get(str(each.element_id)), str(each.element_id), reasons)
             for each, reasons in zip(refusals, reason_texts(labels, refusals), strict=True)
@@ -145,8 +150,7 @@ def report_view(request: HttpRequest, run: UUID) -> HttpResponseBase:
         "page_number": page,
         "has_next": found.refused > start + PAGE_SIZE,
         "percent": 100 * found.processed // found.total if found.total else 100,
-        "run_text": ngettext("Change %(number)s element", "Change %(number)s elements", found.changed)
-        % {"number": found.changed},
+        "run_text": run_text % {"number": found.changed},
         "list_address": reverse("admin:elements_element_changelist"),
     }
     return TemplateResponse(request, "back_office/elements/bulk_report.html", context)

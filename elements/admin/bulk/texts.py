@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -13,14 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.labels import OfficeLabels
-from elements.admin.linking import linked_texts
+from elements.admin.linking import linked_reasons
 from elements.models import BulkRefusal, BulkRun
 from elements.presentation.labels import Named
 from repository_site.core.rest.rendering import to_json
 
 # Characters of a value, and references of a context, that a text shows.
 LONGEST_VALUE, MOST_REFERENCES = 80, 10
-FIRST_WORD = re.compile(r"^\w+")
 STATES = {
     BulkRun.State.WAITING: gettext_lazy("waiting"),
     BulkRun.State.RUNNING: gettext_lazy("running"),
@@ -48,12 +46,9 @@ def operation_texts(labels: OfficeLabels, runs: Sequence[BulkRun]) -> list[list[
 
 
 def reason_texts(labels: OfficeLabels, refusals: Sequence[BulkRefusal]) -> list[list[SafeString]]:
-    """Return the reasons of each refusal with links and titles; many begin with the key of a property. The number of
-    statements does not depend on the number of refusals."""
-    titles = {**labels.titles, "rootPath": _("Place in the tree")}
-    texts = [text for each in refusals for text in each.reasons]
-    texts = [FIRST_WORD.sub(lambda found: titles.get(found[0], found[0]), text) for text in texts]
-    linked = iter(linked_texts(labels, texts))
+    """Return the reasons of each refusal with links and titles. The number of statements does not depend on the number
+    of refusals."""
+    linked = iter(linked_reasons(labels, (text for each in refusals for text in each.reasons)))
     return [list(islice(linked, len(each.reasons))) for each in refusals]
 
 

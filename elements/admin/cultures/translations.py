@@ -30,11 +30,11 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
     usual = next((lcid for lcid, each in cultures.items() if not each.is_default), next(iter(cultures)))
     lcid = given["culture"] if given.get("culture") in cultures else usual
     names = [each.name for each in labels.configuration.blueprint.facets]
-    facet = given["facet"] if given.get("facet") in names else next(iter(names), "")
+    # Otherwise people would have to look into every facet.
+    facet = given["facet"] if given.get("facet") in names else ""
     after = given.get("after", "").lower()
-    read = partial(
-        read_untranslated, labels.configuration, labels.reader.audience, int(lcid), facet=facet, limit=PAGE_SIZE + 1
-    )
+    audience, only = labels.reader.audience, facet or None
+    read = partial(read_untranslated, labels.configuration, audience, int(lcid), facet=only, limit=PAGE_SIZE + 1)
     # The element may have been deleted meanwhile; nothing after it does not mean that nothing is missing.
     found = (read(after=after) if GUID.fullmatch(after) else []) or read(after=None)
     shown = found[:PAGE_SIZE]
@@ -45,7 +45,12 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
             for key, each in cultures.items()
         ],
         "facets": [
-            {"title": labels.facet(name), "address": _address(lcid, name), "is_chosen": name == facet} for name in names
+            {
+                "title": labels.facet(name) if name else _("All"),
+                "address": _address(lcid, name),
+                "is_chosen": name == facet,
+            }
+            for name in ("", *names)
         ],
         "rows": _rows(labels, shown),
         "culture": cultures[lcid],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from elements.admin.detail import office_context
-from elements.admin.labels import element_address, labels_of
+from elements.admin.labels import OfficeLabels, element_address, labels_of
+from elements.admin.linking import linked_reasons
 from elements.models import TableImport
 from elements.tables.columns import ColumnKind
 from elements.tables.kept_imports import (
@@ -101,14 +103,14 @@ def _render(request: HttpRequest, problem: Problem | None = None) -> HttpRespons
         "chosen": KeptChoices(),
     }
     if table is not None:
-        context |= _shown(table)
+        context |= _shown(labels, table)
     context["problems"] += context.pop("errors", [])
     return TemplateResponse(
         request, "back_office/elements/import_table.html", context, status=status_of(problem) if problem else 200
     )
 
 
-def _shown(table: TableImport) -> dict[str, Any]:
+def _shown(labels: OfficeLabels, table: TableImport) -> dict[str, Any]:
     if is_running(table):
         return {"running": table}
     if table.progress == Progress.IMPORTED:
@@ -126,6 +128,8 @@ def _shown(table: TableImport) -> dict[str, Any]:
     elif "counts" in report:
         shown |= {
             "report": report,
+            "found_problems": _linked(labels, report["problems"]),
+            "notes": _linked(labels, report["notes"]),
             "rows": [{**row, "address": element_address(row["id"]) if row["id"] else ""} for row in report["rows"]],
             "more_rows": report["row_count"] - len(report["rows"]),
             "more_problems": report["problem_count"] - len(report["problems"]),
@@ -133,6 +137,13 @@ def _shown(table: TableImport) -> dict[str, Any]:
             "can_import": report["row_count"] > 0 and not report["problem_count"],
         }
     return shown
+
+
+def _linked(labels: OfficeLabels, found: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Return cells with their problems, or notes, in words of the page."""
+    return list(
+        zip((cell for cell, _text in found), linked_reasons(labels, (text for _cell, text in found)), strict=True)
+    )
 
 
 storage_office.add_page("elements/element/import/", import_view, PAGE)

@@ -281,6 +281,16 @@ CALLER_BUDGET = Variable(
     "The same for one caller of a storage, while other callers are active. Anonymous callers from one network are one "
     "caller.",
 )
+INVITATION_DAYS = Variable(
+    "REPOSITORY_INVITATION_DAYS", values.days, "7", "Days for which the link of an invitation is valid; 1 to 3650."
+)
+SECOND_FACTOR = Variable(
+    "REPOSITORY_SECOND_FACTOR",
+    values.one_of("off", "administrators"),
+    "off",
+    "`administrators`: site administrators and administrators of storages need a second factor to sign in; or `off`: "
+    "people choose.",
+)
 SIGN_IN_FAILURES = Variable(
     "REPOSITORY_SIGN_IN_FAILURES",
     values.positive,

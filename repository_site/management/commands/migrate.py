@@ -36,6 +36,7 @@ class Command(migrate.Command):
     def _migrate(self, *args: Any, **options: Any) -> None:
         """Retry while a migration does not get its locks. It is then rolled back; earlier migrations stay applied."""
         # Otherwise Django would say that the migrations of allauth and its models differ (D500).
+        import allauth.mfa.models
         import allauth.socialaccount.models  # noqa: F401
         from django.db.migrations.recorder import MigrationRecorder
         from psycopg.errors import DeadlockDetected, LockNotAvailable

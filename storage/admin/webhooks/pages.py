@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from unfold.admin import ModelAdmin
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
@@ -205,7 +206,7 @@ class WebhookAdmin(StorageModelAdmin):
 
 
 def confirmation_page(
-    model_admin: StorageModelAdmin,
+    model_admin: ModelAdmin,
     request: HttpRequest,
     original: Model,
     title: str,

@@ -240,6 +240,13 @@ def test_a_job_goes_on_after_a_problem(
     with tenant_scope(desk.handbook):
         assert FileText.objects.get(digest=digests[0]).text == "first"
         assert StoredFile.objects.count() == 3
+    # The disk is back, or a newer release reads more.
+    (desk.folder / str(desk.handbook.pk) / digests[2][:2] / digests[2]).write_bytes(b"third")
+    with django_capture_on_commit_callbacks(execute=True):
+        list(rebuild_search(desk.handbook))
+    run_jobs()
+    with tenant_scope(desk.handbook):
+        assert FileText.objects.get(digest=digests[2]).text == "third"
 
 
 def test_administrators_see_the_files(desk: FileDesk, architect: str) -> None:

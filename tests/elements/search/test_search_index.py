@@ -114,6 +114,15 @@ def test_references_to_characters_are_letters(text: str, plain: str) -> None:
     assert fetch("SELECT elements_search_decoded(%s::text)", [text]) == [(plain,)]
 
 
+def test_one_character_does_not_limit_a_long_text() -> None:
+    """Only characters of scripts without spaces are limited (D531)."""
+    long = "word " * 5_000
+    mixed, much = (f"{first} {long}\n製造 gearbox" for first in ("漢字", "漢" * 20_000))
+    [(found, cut)] = fetch("SELECT elements_search_fold(%s::text), elements_search_fold(%s::text)", [mixed, much])
+    assert found == f"\n 漢 漢字 字 {long}\n 製 製造 造 gearbox \n"
+    assert cut.endswith(f"漢 {long}\n gearbox … \n")
+
+
 def test_every_imported_version_is_indexed(handbook: Storage) -> None:
     with tenant_scope(handbook):
         assert SearchDocument.objects.count() > 20

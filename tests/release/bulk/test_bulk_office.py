@@ -49,6 +49,7 @@ def test_selected_elements_are_changed_after_a_preview(office: Office, caller: H
     assert "The 2 selected elements" in text
     assert re.search(r"All \d+ elements of the list", text)
     assert "Set: Purpose" in text
+    assert "Send back for editing (In review) " in text
     valued = office.post(
         BULK, {"element": selected["_selected_action"], "scope": "selected", "list": "", "what": "set:purp"}
     )
@@ -59,6 +60,10 @@ def test_selected_elements_are_changed_after_a_preview(office: Office, caller: H
     assert "Change 1 element" in text
     assert "inReview-1 Purpose cannot be changed in the state" in text
     assert caller.element("inProcess")["attributes"]["purp"] == {"1033": "Purpose"}
+    deletion = main_text(preview(office, "delete", "inProcess", "released"))
+    assert "Delete 1 element" in deletion
+    refused = main_text(preview(office, "transition:InProcessToInReview", "released"))
+    assert "in the state Released. Available transitions: Request expiry." in refused
     done = main_text(run(office, previewed))
     assert "2 of 2 elements, done" in done
     assert "Change 1 element" not in done

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from release.messages import mail_addresses
 from release.messages.mail_addresses import DISTANCE, address_path, confirm_address, mail_address_link, tell_old_address
-from storage.models import AnonymousAccess, Recipient, StaffAccount, Storage, Subscription
+from storage.models import AnonymousAccess, IdentityProvider, Recipient, StaffAccount, Storage, Subscription
 from storage.tenancy.scope import tenant_scope
 from tests.jobs import waiting_jobs
 from tests.mail_server import MailRoom, seen
@@ -102,6 +102,21 @@ def test_an_address_can_be_removed_and_must_be_valid(room: MailRoom, staff: Sign
     assert (vera().email, vera().new_email) == ("vera@example.org", "")
     assert "Your account has no mail address any more" in text_of(reader.post(PAGE, {"address": ""}, follow=True))
     assert vera().email == ""
+
+
+def test_an_open_browser_changes_no_address(room: MailRoom, staff: SignIn) -> None:
+    """A mailed link sets a password, so the address is worth a recent sign-in (D551)."""
+    reader = staff("vera")
+    session = reader.session
+    session["confirmed_on"] -= 3600
+    session.save()
+    for address in (NEW, ""):
+        refused = reader.post(PAGE, {"address": address})
+        assert (refused.status_code, "You have signed in a while ago." in text_of(refused)) == (422, True)
+    IdentityProvider.objects.create(
+        key="acme", name="Acme ID", mail_domains=["example.org"], refuses_passwords=True, client_id="x"
+    )
+    assert "Acme ID manages the address of your account." in text_of(staff("ben").post(PAGE, {"address": NEW}))
 
 
 def test_few_mails_go_to_addresses_that_are_not_confirmed(room: MailRoom, staff: SignIn) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from release.messages.answers import MailStep, Result, judge
+from storage.messages.answers import MailStep, Result, judge
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from release.messages.sending import make_mails, send_mails
 from release.models import Task
 from storage.access.memberships import MembershipTerms, admit, change_membership
 from storage.events import recording
-from storage.jobs.enqueueing import MAIL, NETWORK, QUEUE
+from storage.jobs.enqueueing import MAIL, NETWORK, QUEUE, TEXTS
 from storage.jobs.worker import places_of
 from storage.messages.writing import NewMessage, add_messages
 from storage.models import (
@@ -300,7 +300,7 @@ def test_a_mail_that_cannot_be_composed_does_not_stop_others(
 
 def test_mails_share_few_connections() -> None:
     assert (send_mails.queue, mail_address_link.queue) == (MAIL, MAIL)
-    assert places_of(2) == {QUEUE: 2, NETWORK: 128, MAIL: 3}
+    assert places_of(2) == {QUEUE: 2, NETWORK: 128, MAIL: 3, TEXTS: 2}
 
 
 def test_only_ends_that_came_closer_are_read(
