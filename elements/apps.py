@@ -73,6 +73,7 @@ def storage_extension() -> StorageExtension:
 
 def facets_extension() -> FacetsExtension:
     from elements.usage import describe_use
+    from elements.writing.limiting import replace_sets
     from facets.extension import FacetsExtension
 
-    return FacetsExtension(describe_use=describe_use)
+    return FacetsExtension(describe_use=describe_use, replace_sets=replace_sets)

@@ -6,7 +6,7 @@ element and the groups of a caller.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -14,7 +14,9 @@ from types import SimpleNamespace
 
 from repository_site.core.database.narrowing import Narrowing
 
-EXTEND, REPLACE, STOP = "extend", "replace", "stop"
+EXTEND, REPLACE, STOP = MODES = "extend", "replace", "stop"
+# Sets of a storage, and users and groups of a set.
+MOST_SETS, MOST_GRANTEES = 5_000, 500
 NONE = 0
 """The number of no set."""
 # Bits beyond the known sets. They are hidden, and a statement that sees a newer set has no bit out of range.
@@ -86,16 +88,21 @@ class PermissionSets:
         """The users and groups that sets name."""
         return frozenset(id for each in self.by_number.values() for ids in each.entries.values() for id in ids)
 
-    def chain(self, number: int) -> list[StoredSet]:
-        """Return the sets whose entries apply together, the nearest first."""
-        found: list[StoredSet] = []
+    def above(self, number: int) -> Iterator[StoredSet]:
+        """Yield a set and all sets above it, the nearest first."""
         seen: set[int] = set()
         while number in self.by_number and number not in seen:
             seen.add(number)
-            found.append(self.by_number[number])
-            if found[-1].mode != EXTEND:
+            yield self.by_number[number]
+            number = self.by_number[number].outer
+
+    def chain(self, number: int) -> list[StoredSet]:
+        """Return the sets whose entries apply together, the nearest first."""
+        found: list[StoredSet] = []
+        for each in self.above(number):
+            found.append(each)
+            if each.mode != EXTEND:
                 break
-            number = found[-1].outer
         return found
 
     def granted(self, number: int, permission: Limited) -> frozenset[str] | None:
@@ -123,7 +130,9 @@ class PermissionSets:
         denied = {number: self.denied(number, own) for number in self.by_number}
         hidden = {number for number, each in denied.items() if Limited.OPEN in each}
         facets = frozenset(each.facet for each in self.by_number.values() if each.facet and each.number in hidden)
-        bits = ["1" if number in hidden else "0" for number in range(max(self.by_number, default=0) + 1)]
+        # Rows of deleted elements can have the number of a set that was removed.
+        shown = denied.keys() - hidden | {NONE}
+        bits = ["0" if number in shown else "1" for number in range(max(self.by_number, default=0) + 1)]
         return Limits("".join(bits) + "1" * SPARE_BITS if hidden else "", denied, facets)
 
 

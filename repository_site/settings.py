@@ -133,6 +133,7 @@ MIDDLEWARE = [
     "repository_site.core.middleware.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "storage.scim.error_middleware.ScimErrorMiddleware",
     "repository_site.core.middleware.ApiRequestMiddleware",
     "repository_site.core.fairness.admission.FairnessMiddleware",
     "repository_site.core.rest.compression.CompressionMiddleware",
@@ -255,7 +256,7 @@ if HTTPS:
     CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
     # The API refuses plain http instead of redirecting: a redirect would drop a POST body (D1).
-    SECURE_REDIRECT_EXEMPT = [r"(^|/)_api(/|$)"]
+    SECURE_REDIRECT_EXEMPT = [r"(^|/)_api(/|$)", r"^[^/]+/scim/v2(/|$)"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HSTS_SUBDOMAINS
     CSRF_TRUSTED_ORIGINS = [

@@ -19,6 +19,7 @@ from repository_site.dashboard.landing import landing_page
 from storage.api.throttling import throttle_address
 from storage.api.viewset import reads
 from storage.back_office import site_office
+from storage.scim.requests import scim_request
 
 
 def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -80,6 +81,7 @@ urlpatterns = [
     path("<str:collectionId>/<str:storageId>/_api/schema", DocumentViewSet.as_view(reads("get_openapi_document"))),
     path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),
     re_path(r"^(?:.*/)?_api(?:/.*)?$", unknown_address),
+    re_path(r"^(?P<collection_id>[^/]+)/scim/v2(?:/(?P<place>.*))?$", scim_request),
     path("admin/sso/", include("storage.back_office.sign_on")),
     path("admin/invitation/", include("storage.back_office.account_pages.invitation_pages")),
     path("admin/factor/", include("storage.back_office.account_pages.factor_pages")),

@@ -32,6 +32,7 @@ ALLOWED = {
     "ISC",
     "0BSD",
     "MIT-0",
+    "Unlicense",
 }
 ALLOWED |= {"LGPL-2.1-only", "LGPL-3.0-only"}
 CLASSIFIERS = {
@@ -54,6 +55,7 @@ READ_BY_PEOPLE = {
     "protobuf": "BSD-3-Clause",
     "pytest-django": "BSD-3-Clause",
     "qrcode": "BSD-3-Clause AND MIT",
+    "scim2-tester": "Apache-2.0",
     "spiffworkflow": "LGPL-3.0-only",
     "sqlparse": "BSD-3-Clause",
     "uritemplate": "BSD-3-Clause OR Apache-2.0",

@@ -140,6 +140,9 @@ class ElementPage:
 
     @cached_property
     def addable(self) -> list[AddableType]:
+        if Permission.NEW in role_permissions(self.caller, self.type) - self.standing.granted:
+            # A permission set denies it.
+            return []
         return addable_below(self.labels, self.caller, self.type, self.row.element)
 
     @property
@@ -169,7 +172,9 @@ class ElementPage:
         """The reason why the element is read-only; empty if it can be changed."""
         texts = {
             Lock.NONE: "",
-            Lock.NEVER: _("Read-only: your roles do not allow changing elements."),
+            Lock.NEVER: _("Read-only: a permission set does not let you change this element.")
+            if Permission.EDIT in role_permissions(self.caller, self.type)
+            else _("Read-only: your roles do not allow changing elements."),
             Lock.ARCHITECT: _("Read-only: only architects can change elements of this type."),
             Lock.NOT_CURRENT_USER: _("Read-only: only the authors (%(authors)s) and architects can change it.")
             % {"authors": self.author_names},

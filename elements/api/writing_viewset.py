@@ -22,6 +22,7 @@ from facets.configuration import CompiledView
 from repository_site.core.database.statements import Inquiry
 from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
+from storage.access.callers import narrow_to
 from storage.api.conditional_requests import ANY, given_tags
 from storage.api.viewset import APPLIED, has_no_body
 
@@ -52,6 +53,8 @@ class ElementWritingViewSet(ElementReadingViewSet):
         if self.storage.configuration_revision != before:
             for name in ("configuration", "reader"):
                 self.__dict__.pop(name, None)
+            # Permission sets may have changed while this request waited for the configuration (D520).
+            narrow_to(self.storage, lambda: self.caller)
         return writer
 
     def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:

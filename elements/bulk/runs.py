@@ -189,10 +189,10 @@ def _run_next(storage: Storage, id: str) -> bool:
         caller = recall_caller(storage, run.caller_label)
         if caller is None:
             raise Forbidden(_("The caller has no access to the storage any more."))
-        narrow_to(storage, lambda: caller)
         sql = "SELECT unnest(b.elements[%s:%s])::text FROM elements_bulkrun b WHERE b.id = %s::uuid"
         elements = [row[0] for row in fetch(sql, [run.processed + 1, run.processed + BATCH, id])]
         writer = settled_writer(storage, caller, run.request_id)
+        narrow_to(storage, lambda: caller)
         view = view_of_run(visible_to_caller(caller, configuration_of(storage)), run.facet, run.view)
         result = run_batch(writer, view, read_operations(run.operations), elements, dry_run=run.is_dry_run)
     refusals = _add(run, elements, result)

@@ -31,11 +31,14 @@ FIND = """WITH RECURSIVE above AS (
         UNION SELECT e.id, e.type_id, b.set_number, s.number, coalesce(s.number, b.set_number)
         FROM below b JOIN elements_element e ON e.parent_id = b.id
         LEFT JOIN facets_permissionset s ON s.creation_id = e.creation_id)
-    SELECT b.id::text, b.set_number, coalesce(f.number, 0), b.own_number, b.outer_number FROM below b
-    JOIN facets_elementtype t ON t.id = b.type_id LEFT JOIN facets_permissionset f ON f.facet_id = t.facet_id
-    LEFT JOIN elements_inheritedset i ON i.id = b.id
-    WHERE b.own_number IS NOT NULL
-        OR b.set_number <> coalesce(i.set_number, 0) OR coalesce(f.number, 0) <> coalesce(i.facet_number, 0)"""
+    SELECT r.id::text, r.set_number, r.facet_number, r.own_number, r.outer_number, r.is_wrong FROM (
+        SELECT b.*, coalesce(f.number, 0) AS facet_number,
+            (b.set_number, coalesce(f.number, 0))
+                <> (coalesce(i.set_number, 0), coalesce(i.facet_number, 0)) AS is_wrong
+        FROM below b JOIN facets_elementtype t ON t.id = b.type_id
+        LEFT JOIN facets_permissionset f ON f.facet_id = t.facet_id
+        LEFT JOIN elements_inheritedset i ON i.id = b.id) r
+    WHERE r.own_number IS NOT NULL OR r.is_wrong"""
 KEEP = """INSERT INTO elements_inheritedset (id, set_number, facet_number)
     SELECT n.id, n.set_number, n.facet_number FROM unnest(%s::uuid[], %s::int[], %s::int[])
         AS n (id, set_number, facet_number)
@@ -56,6 +59,7 @@ class Inherited(NamedTuple):
     facet_number: int
     own_number: int | None
     outer_number: int
+    is_wrong: bool
 
 
 def keep_inherited(sets: PermissionSets, elements: Collection[str]) -> None:
@@ -64,19 +68,24 @@ def keep_inherited(sets: PermissionSets, elements: Collection[str]) -> None:
         renew_inherited(elements)
 
 
-def rebuild_inherited() -> None:
-    """Renew the rows of all elements of the scope."""
-    renew_inherited([row[0] for row in fetch(ROOTS)])
+def rebuild_inherited(*, dry_run: bool = False) -> int:
+    """Renew the rows of all elements of the scope, and return how many rows and sets were wrong."""
+    return renew_inherited([row[0] for row in fetch(ROOTS)], dry_run=dry_run)
 
 
 @whole_content()
-def renew_inherited(elements: Collection[str]) -> None:
-    """Renew the rows of elements and of everything below them."""
+def renew_inherited(elements: Collection[str], *, dry_run: bool = False) -> int:
+    """Renew the rows of elements and of everything below them, and return how many rows and sets were wrong."""
     ids = id_array(elements)
     found = [Inherited(*row) for row in fetch(FIND, [ids, ids])]
-    for start in range(0, len(found), BATCH):
-        _write(found[start : start + BATCH])
-    _nest({each.own_number: each.outer_number for each in found if each.own_number})
+    wrong = [each for each in found if each.is_wrong]
+    nested = _nested({each.own_number: each.outer_number for each in found if each.own_number})
+    if not dry_run:
+        for start in range(0, len(wrong), BATCH):
+            _write(wrong[start : start + BATCH])
+        if nested:
+            look_up(NEST, as_arrays(nested))
+    return len(wrong) + len(nested)
 
 
 def _write(found: Sequence[Inherited]) -> None:
@@ -88,10 +97,7 @@ def _write(found: Sequence[Inherited]) -> None:
         look_up(FORGET, [id_array(free)])
 
 
-def _nest(outers: dict[int, int]) -> None:
-    if not outers:
-        return
-    known: dict[int, int] = dict(look_up(NESTING, [list(outers)]))
-    changed = [(number, outer) for number, outer in outers.items() if known.get(number, outer) != outer]
-    if changed:
-        look_up(NEST, as_arrays(changed))
+def _nested(outers: dict[int, int]) -> list[tuple[int, int]]:
+    """Return the sets that are below another set than before, with its number."""
+    known: dict[int, int] = dict(look_up(NESTING, [list(outers)])) if outers else {}
+    return [(number, outer) for number, outer in outers.items() if known.get(number, outer) != outer]

@@ -13,6 +13,7 @@ from elements.reading.rows import Audience, VersionRow
 from elements.writing.writers import Writer, require_changing, settled_writer
 from facets.clearance import visible_to_caller
 from facets.configuration import configuration_of
+from storage.access.callers import narrow_to
 from storage.pages import caller_of, storage_address, storage_of
 
 
@@ -33,7 +34,13 @@ def reader_of_self(request: HttpRequest, reader: Reader, row: VersionRow) -> Rea
 
 def writer_of(request: HttpRequest) -> Writer:
     """Return a writer for transitions and tasks; it locks the configuration until the change is made."""
-    return settled_writer(storage_of(request), caller_of(request), getattr(request, "request_id", ""))
+    storage, caller = storage_of(request), caller_of(request)
+    before = storage.configuration_revision
+    writer = settled_writer(storage, caller, getattr(request, "request_id", ""))
+    if storage.configuration_revision != before:
+        # Permission sets may have changed while this request waited for the configuration (D520).
+        narrow_to(storage, lambda: caller)
+    return writer
 
 
 def content_writer_of(request: HttpRequest, needed: Permission = Permission.EDIT) -> Writer:

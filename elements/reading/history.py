@@ -11,6 +11,7 @@ from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.rows import read_identities
+from facets.clearance import scope_limits
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import fetch
 from repository_site.core.rest.datetimes import wire_datetime
@@ -23,6 +24,7 @@ SQL = """WITH page AS MATERIALIZED (SELECT c.* FROM elements_elementchange c WHE
     FROM page p CROSS JOIN LATERAL (SELECT x.before, x.after, octet_length(x.before) + octet_length(x.after) AS size
         FROM (SELECT p.before::text AS before, p.after::text AS after OFFSET 0) x OFFSET 0) t
     ORDER BY p.changed_on DESC, p.id DESC"""
+POSITION = "position"
 OLDEST_FIRST = SQL.replace(" DESC", "")
 
 
@@ -62,6 +64,9 @@ def read_changes(
     callers = read_identities(reader.audience, {row[3] for row in rows if row[3]})
     found = []
     values = without_hidden([None if text is None else read_exactly(text) for row in rows for text in row[6:8]])
+    if (limits := scope_limits()) and limits.hidden:
+        # Numbers among siblings would tell how many are hidden.
+        values = [each and {name: value for name, value in each.items() if name != POSITION} for each in values]
     for number, (version, action, changed_on, caller, label, request_id, *_values) in enumerate(rows):
         before, after = values[2 * number : 2 * number + 2]
         change: dict[str, Any] = {

@@ -11,6 +11,7 @@ from elements.search.expanding import Expanded
 from elements.search.in_files import MOST_FILES, MOST_USES, Sql, file_search
 from elements.search.queries import SearchPart
 from elements.search.visibility import Searchable
+from facets.clearance import scope_limits
 from repository_site.core.database.statements import fetch, id_array, text_array
 
 # Versions of a word that are read, and those of them that the caller sees, which are tested (D383).
@@ -26,7 +27,13 @@ WHOLE_NAME, BEGINNING_OF_NAME = 20, 10
 ELEMENT = """CROSS JOIN LATERAL (
         SELECT e.id, e.type_id FROM elements_element e WHERE e.{pointer} = c.version LIMIT 1) e"""
 DOCUMENT = """CROSS JOIN LATERAL (
-        SELECT d.names, d.texts, d.drawn FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+        SELECT d.names, d.texts, {drawn} FROM elements_searchdocument d WHERE d.id = c.version LIMIT 1) d"""
+# Texts of the lanes and flows of a version.
+DRAWN = """(SELECT coalesce(elements_search_fold(string_agg(DISTINCT replace(x.text, E'\n', ' '), E' \n ')), '') FROM (
+            SELECT c.value AS text FROM elements_lane l CROSS JOIN LATERAL jsonb_each_text(l.name) c
+                WHERE l.version_id = {version}
+            UNION ALL SELECT c.value FROM elements_shape s JOIN elements_shapeflow f ON f.shape_id = s.id
+                CROSS JOIN LATERAL jsonb_each_text(f.label) c WHERE s.version_id = {version}) x)"""
 VERSION = """CROSS JOIN LATERAL (
         SELECT v.state, v.sort_name FROM elements_elementversion v WHERE v.id = c.version LIMIT 1) v"""
 # Names first. Two limits instead of an order: a frequent word can have a million rows. Old versions and drafts are left
@@ -145,7 +152,7 @@ def find(
     complete = [part for part in parts if part.is_phrase or not expanded.of(part).is_cut]
     rarest = min(complete or parts, key=lambda part: sum(sum(each.values()) for each in candidates[part]))
     own = candidates[rarest][0]
-    tests = _Tests(expanded, searchable)
+    tests, document = _Tests(expanded, searchable), _document()
     rank, in_name = tests.rank(parts), tests.in_name(rarest)
     wanted, partly, excluded = tests.wanted(parts), tests.partly(parts), tests.excluded()
     in_names, element = tests.in_names(parts), ELEMENT.format(pointer=audience.pointer)
@@ -156,13 +163,13 @@ def find(
     around: Sql = ("", [])
     if len(parts) > 1:
         sql = AROUND.format(
-            most=MOST_AROUND, flags=flags, name_parts=in_names[0], pointer=audience.pointer, document=DOCUMENT,
+            most=MOST_AROUND, flags=flags, name_parts=in_names[0], pointer=audience.pointer, document=document,
             version=VERSION, partly=partly[0], excluded=excluded[0], files=files.around[0].format(most=MOST_AROUND),
         )  # fmt: skip
         around = sql, [*in_names[1], types, *files.around[1], *partly[1], *excluded[1]]
     sql = FIND.format(
         read=MOST_READ, candidates=MOST_CANDIDATES, named=MOST_NAMED, references=MOST_REFERENCES, linked=MOST_LINKED,
-        element=element, document=DOCUMENT, version=VERSION, rank=rank[0], wanted=wanted[0], in_name=in_name[0],
+        element=element, document=document, version=VERSION, rank=rank[0], wanted=wanted[0], in_name=in_name[0],
         files=files.files[0], uses=files.linked[0], counted_files=files.counts,
         flags=flags, name_parts=in_names[0], partly=partly[0], excluded=excluded[0], around=around[0], only=filtered,
     )  # fmt: skip
@@ -201,9 +208,17 @@ def seen_words(words: Collection[str], audience: Audience, searchable: Searchabl
     """Return those of the words that a caller can find."""
     if not words:
         return set()
-    sql = SEEN.format(tested=MOST_TESTED, element=ELEMENT.format(pointer=audience.pointer), document=DOCUMENT)
+    sql = SEEN.format(tested=MOST_TESTED, element=ELEMENT.format(pointer=audience.pointer), document=_document())
     values = [text_array(words), id_array(searchable.types), id_array(searchable.names_only)]
     return {word for (word,) in fetch(sql, values)}
+
+
+def _document() -> str:
+    """Return the join with the document of a version. Lanes and flows of hidden elements must not lead to its diagram,
+    so their texts are read again for callers from whom something is hidden (D491)."""
+    limits = scope_limits()
+    drawn = f"CASE WHEN d.drawn <> '' THEN {DRAWN.format(version='d.id')} ELSE '' END AS drawn"
+    return DOCUMENT.format(drawn=drawn if limits and limits.hidden else "d.drawn")
 
 
 class _Tests:

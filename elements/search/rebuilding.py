@@ -16,6 +16,7 @@ from uuid import uuid4
 from django.db import connection
 
 from elements.models import SearchPosting
+from elements.search.finding import DRAWN
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.repeating import repeated
 from repository_site.core.database.statements import fetch, id_array, text_array
@@ -32,15 +33,10 @@ NEXT_VERSIONS = """SELECT v.id::text FROM elements_elementversion v WHERE v.id >
     ORDER BY v.id LIMIT %s FOR SHARE"""
 REMOVE_DOCUMENTS = "DELETE FROM elements_searchdocument d WHERE d.id = ANY(%s::uuid[])"
 # A change of a diagram may have added a missing document meanwhile.
-ADD_DOCUMENTS = """INSERT INTO elements_searchdocument (id, names, texts, drawn)
-    SELECT v.id, t.names, t.texts, coalesce(elements_search_fold(g.lines), '') FROM elements_elementversion v
-    CROSS JOIN LATERAL elements_search_texts(v.attributes) t CROSS JOIN LATERAL (
-        SELECT string_agg(DISTINCT replace(x.text, E'\n', ' '), E' \n ') AS lines FROM (
-            SELECT c.value AS text FROM elements_lane l CROSS JOIN LATERAL jsonb_each_text(l.name) c
-                WHERE l.version_id = v.id
-            UNION ALL SELECT c.value FROM elements_shape s JOIN elements_shapeflow f ON f.shape_id = s.id
-                CROSS JOIN LATERAL jsonb_each_text(f.label) c WHERE s.version_id = v.id) x) g
-    WHERE v.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""
+ADD_DOCUMENTS = f"""INSERT INTO elements_searchdocument (id, names, texts, drawn)
+    SELECT v.id, t.names, t.texts, {DRAWN.format(version="v.id")} FROM elements_elementversion v
+    CROSS JOIN LATERAL elements_search_texts(v.attributes) t
+    WHERE v.id = ANY(%s::uuid[]) ON CONFLICT DO NOTHING"""  # noqa: S608  constants
 NEXT_FILES = """SELECT t.id::text FROM storage_filetext t WHERE t.id > %s::uuid AND t.text <> ''
     ORDER BY t.id LIMIT %s FOR SHARE"""
 REMOVE_FILES = "DELETE FROM elements_searchfile s WHERE s.id = ANY(%s::uuid[])"

@@ -175,7 +175,6 @@ def _run(storage: Storage, id: str) -> None:
                 caller = recall_caller(storage, table.caller_label)
                 if caller is None:
                     raise Forbidden(_("The caller has no access to the storage any more."))
-                narrow_to(storage, lambda: caller)
                 _take_step(storage, caller, table, read_any(bytes(table.content), table.name, LARGE))
             except Problem as problem:
                 _stop(table, problem)
@@ -213,6 +212,7 @@ def _import(storage: Storage, caller: Caller, table: TableImport, read: ReadTabl
     """Plan or import a table, and return its report."""
     require_changing(caller)
     writer = settled_writer(storage, caller, table.request_id)
+    narrow_to(storage, lambda: caller)
     configuration = visible_to_caller(caller, writer.configuration)
     audience = Audience(sees_drafts(caller), configuration.closed, configuration.hidden)
     reader = Reader(configuration, audience, ZoneInfo(storage.time_zone), table.address)

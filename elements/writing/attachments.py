@@ -17,6 +17,7 @@ from elements.writing.writers import Writer
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import as_arrays, id_array, look_up
+from storage.tenancy.scope import as_caller
 
 
 def attach_files(writer: Writer, changes: Sequence[PlannedChange], findings: Findings) -> list[PlannedChange]:
@@ -28,7 +29,9 @@ def attach_files(writer: Writer, changes: Sequence[PlannedChange], findings: Fin
     new = [(change, name, item) for change in attached for name, item in _files(change) if "size" not in item]
     if not new:
         return attached
-    found = readable_files(writer.caller, writer.configuration, {item["address"] for *_, item in new}, hold=True)
+    # Who attaches a file can read it, so it must not be one of a hidden element.
+    with as_caller():
+        found = readable_files(writer.caller, writer.configuration, {item["address"] for *_, item in new}, hold=True)
     for change, name, item in new:
         file = found.get(item["address"])
         if file is None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from elements.locks import CHANGEABLE
+from elements.permission_sets.callers import NOTHING, Denied, denied_on
 from elements.permissions import Permission
 from elements.reading.rows import VersionRow
 from elements.writing import statements
-from elements.writing.deciding.rights import Rights, lock_refusal
+from elements.writing.deciding.rights import Rights, deletion_refusals, lock_refusal
 from elements.writing.diagrams import diagram_statements
 from elements.writing.diagrams.erasing import Erasure, load_erasure
 from elements.writing.diagrams.rewiring import delete_living
@@ -121,7 +122,8 @@ def _delete(
         [id for each in plans for id in each.versions],
         also_shapes=not in_diagrams,
     )
-    refused = {each.row.element: list(_refusals(writer, stored, each)) for each in plans}
+    denied = denied_on({id for each in plans for id in each.living})
+    refused = {each.row.element: list(_refusals(writer, stored, each, denied)) for each in plans}
     together = _Together(plans, needs)
     staying = together.staying(element for element, own in refused.items() if own)
     while erasure is not None and (late := erasure.erase([each for each in refused if each not in staying])):
@@ -167,10 +169,11 @@ def _grouped(pairs: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     return found
 
 
-def _refusals(writer: Writer, stored: Stored, deletion: Deletion) -> Iterator[Refusal]:
+def _refusals(writer: Writer, stored: Stored, deletion: Deletion, denied: Denied) -> Iterator[Refusal]:
     row, rights = deletion.row, Rights(writer, stored)
     if Permission.DELETE not in rights.permissions_on(deletion.type, row):
         yield lock_refusal(row.version, deletion.type, rights.lock_of(deletion.type, row), Permission.DELETE)
+    yield from deletion_refusals(row.version, (denied.get(id, NOTHING) for id in deletion.living))
     for text in deletion.state_obstacles():
         yield conflict(row.version, text)
 

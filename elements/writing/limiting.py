@@ -17,15 +17,13 @@ from elements.writing.stored import lock_targets
 from elements.writing.writers import Writer
 from facets.blueprint.private_content import USER_TYPE
 from facets.models import Facet, PermissionSet
-from facets.permission_sets import STOP, Limited, StoredSet
+from facets.permission_sets import MOST_GRANTEES, MOST_SETS, STOP, Limited, PermissionSets, StoredSet
 from repository_site.core.database.statements import fetch, look_up
 from repository_site.core.problems import Invalid, NotFound, placed
 from storage.events.recording import record_configuration
 from storage.models import Storage
 from storage.options import Role
 
-# Sets of a storage, and users and groups of a set.
-MOST_SETS, MOST_GRANTEES = 5_000, 500
 PERMISSIONS = "permissions"
 # Every change of content holds a shared lock of this row, so none is under way now (D492).
 LOCK = "SELECT 1 FROM storage_storagerevision WHERE storage_id = %s::uuid FOR NO KEY UPDATE"
@@ -78,6 +76,29 @@ def limit_facet(writer: Writer, storage: Storage, facet: str, entries: Entries) 
         PermissionSet.objects.create(number=_free_number(writer), facet_id=own.id, entries=_stored(entries))
     rebuild_inherited()
     record_configuration(storage, [f"facets.{own.name}"])
+
+
+def replace_sets(wanted: PermissionSets) -> None:
+    """Make the sets of the scope those of a template (D522). Their elements, users and groups may be imported later."""
+    facets = dict(Facet.objects.values_list("name", "id"))
+    known = {(each.creation_id, each.facet_id): each for each in PermissionSet.objects.all()}
+    used = {row[0] for row in fetch(USED)}
+    numbers = (number for number in count(1) if number not in used)
+    kept, new, changed = set[UUID](), list[PermissionSet](), list[PermissionSet]()
+    for each in wanted.by_number.values():
+        place = UUID(each.element) if each.element else None, facets[each.facet] if each.facet else None
+        row = known.get(place)
+        if row is None:
+            row = PermissionSet(number=next(numbers), creation_id=place[0], facet_id=place[1])
+            new.append(row)
+        elif (row.mode, row.entries) != (each.mode, each.entries):
+            changed.append(row)
+        row.mode, row.entries = each.mode, dict(each.entries)
+        kept.add(row.id)
+    PermissionSet.objects.filter(id__in=[each.id for each in known.values() if each.id not in kept]).delete()
+    PermissionSet.objects.bulk_create(new)
+    PermissionSet.objects.bulk_update(changed, ["mode", "entries"])
+    rebuild_inherited()
 
 
 def _check(writer: Writer, mode: str, entries: Entries) -> None:

@@ -34,9 +34,12 @@ WHAT = {
 SHOWN = 5
 
 
-# Users and groups that permission sets name.
+# Users and groups that permission sets name. The sets of deleted elements keep their history hidden, and
+# nobody could change them.
 GRANTEES = """facets_permissionset p CROSS JOIN LATERAL jsonb_each(p.entries) AS x (permission, ids)
-            CROSS JOIN LATERAL jsonb_array_elements_text(x.ids) AS g (id)"""
+            CROSS JOIN LATERAL jsonb_array_elements_text(x.ids) AS g (id)
+            CROSS JOIN LATERAL ((SELECT 1 FROM elements_element o WHERE o.creation_id = p.creation_id LIMIT 1)
+                UNION ALL (SELECT 1 FROM facets_facet t WHERE t.id = p.facet_id)) AS h"""
 
 
 class _Kind(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elements.naming import sort_name
+from elements.permission_sets.callers import hidden_among
 from elements.sizes.limits import CHILDREN
 from elements.writing import statements
 from elements.writing.attachments import attach_files, write_attached
@@ -106,7 +107,8 @@ def _arrange(
         return {}
     former = {each.row.parent for each in changes if each.position and each.row and each.row.parent}
     stored = statements.read_order([*(wanted | former)], writer.configuration.living_in_diagrams)
-    orders = {parent: ChildOrder(stored[parent], siblings[parent].next_position) for parent in wanted}
+    hidden = hidden_among({each.element for parent in wanted for each in stored[parent]})
+    orders = {parent: ChildOrder(stored[parent], siblings[parent].next_position, hidden) for parent in wanted}
     for change in changes:
         if change.is_moved and change.row and change.row.parent in orders:
             orders[change.row.parent].remove(change.element)

@@ -8,7 +8,7 @@ parts; the database then aborts one of them, and the server retries it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -254,6 +254,12 @@ def _read_heights(moving: Collection[str]) -> dict[str, int]:
     return dict(fetch(sql, [list(moving), settings.MAX_DEPTH, list(moving)]))
 
 
+def hidden_around(stored: Stored, ancestors: Iterable[str] = ()) -> frozenset[str]:
+    """Return the targets of stored references, and ancestors, that the caller does not see."""
+    held = {one for contexts in stored.references.values() for ids in contexts.values() for one in ids}
+    return frozenset(hidden_among(held.union(ancestors)))
+
+
 @dataclass(frozen=True, slots=True)
 class CurrentState:
     stored: Stored
@@ -262,4 +268,4 @@ class CurrentState:
     denied: Denied = field(default_factory=dict)
     """Permissions that permission sets deny the caller on the targets, some of which are new parents."""
     hidden: frozenset[str] = frozenset()
-    """Targets of stored references that the caller does not see. They stay (D493)."""
+    """Targets of stored references, and ancestors, that the caller does not see. They stay (D493)."""

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from elements.permission_sets.callers import denied_on, hidden_among
+from elements.permission_sets.callers import denied_on
 from elements.reading.rows import VersionRow
 from elements.writing.deciding.updates import UpdatePlan, decide_update
 from elements.writing.findings import Findings, FindingsByElement
 from elements.writing.inputs import ElementInput
 from elements.writing.persisting import prepare_changes, write_changes, write_prepared
-from elements.writing.stored import CurrentState, ReferenceTarget, Stored, lock_ancestry, lock_elements, lock_targets
+from elements.writing.stored import (
+    CurrentState,
+    ReferenceTarget,
+    Stored,
+    hidden_around,
+    lock_ancestry,
+    lock_elements,
+    lock_targets,
+)
 from elements.writing.writers import Writer
 from facets.clearance import scope_limits
 from facets.configuration import CompiledView
@@ -110,18 +118,11 @@ def _around(stored: Stored, given: Sequence[ElementInput]) -> CurrentState:
     if scope_limits() is None:
         return CurrentState(stored, targets, ancestry)
     denied = denied_on({each.element for each in targets.values()})
-    return CurrentState(stored, targets, ancestry, denied, _hidden_targets(stored))
-
-
-def _hidden_targets(stored: Stored) -> frozenset[str]:
-    if scope_limits() is None:
-        return frozenset()
-    held = {one for contexts in stored.references.values() for ids in contexts.values() for one in ids}
-    return frozenset(hidden_among(held))
+    return CurrentState(stored, targets, ancestry, denied, hidden_around(stored, ancestry.parents))
 
 
 def _visible_references(stored: Stored) -> Mapping[str, Mapping[str, Sequence[str]]]:
-    hidden = _hidden_targets(stored)
+    hidden = hidden_around(stored)
     if not hidden:
         return stored.references
     return {

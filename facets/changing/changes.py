@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import OperationalError
@@ -19,10 +19,12 @@ from facets.blueprint.definitions import Blueprint
 from facets.blueprint.differences import BlueprintDifference, describe_differences, find_differences, hazards
 from facets.changing.blueprint_checks import check_blueprint
 from facets.extension import facets_extensions
+from facets.permission_sets import PermissionSets
 from facets.rows.drafts import Draft
-from facets.rows.reading import Rows, StoredRows, blueprint_of, read_blueprint, read_rows
+from facets.rows.reading import Rows, StoredRows, blueprint_of, read_rows
 from facets.rows.writing import write_blueprint, write_rows
 from facets.template_format.reading import read_template
+from facets.template_format.set_section import read_set_section, set_differences
 from repository_site.core.problems import Busy, Conflict, Invalid, NotFound, placed
 from storage.events.recording import record_configuration
 from storage.localisation.cultures import CultureSet
@@ -30,6 +32,8 @@ from storage.models import Storage, StorageRevision
 from storage.tenancy.scope import tenant_scope
 
 Edit = Callable[[Draft], None]
+TemplateSets = PermissionSets | None
+"""Permission sets of a template; None if it says nothing about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +74,37 @@ class EditRefused(Conflict):
 def provision_configuration(storage: Storage, sections: Mapping[str, Any]) -> None:
     """Write the configuration of a new storage from the sections of its template."""
     write_blueprint(read_rows().rows, read_template(sections))
+    if sets := read_set_section(sections):
+        _replace_sets(sets)
 
 
-def plan_change(storage: Storage, new: Blueprint) -> ConfigurationChange:
+def plan_change(storage: Storage, new: Blueprint, sets: TemplateSets = None) -> ConfigurationChange:
     with tenant_scope(storage):
-        return _compare(read_blueprint(), new)
+        stored = read_rows()
+        change = _compare(stored.blueprint, new)
+    return replace(change, differences=[*change.differences, *map(str, set_differences(stored.sets, sets))])
 
 
 def _compare(old: Blueprint, new: Blueprint) -> ConfigurationChange:
     return ConfigurationChange(describe_differences(old, new), find_obstacles(old, new))
 
 
-def change_configuration(storage: Storage, new: Blueprint) -> ConfigurationChange:
-    """Apply a new configuration; raise Conflict with all content that it would orphan."""
+def change_configuration(storage: Storage, new: Blueprint, sets: TemplateSets = None) -> ConfigurationChange:
+    """Apply a new configuration, and permission sets if the template has any; raise Conflict with all content that it
+    would orphan."""
     with _changing(storage):
-        return _change(storage, read_rows(), new)
+        stored = read_rows()
+        change, differences = _change(storage, stored, new), list(set_differences(stored.sets, sets))
+        if sets is not None and differences:
+            _replace_sets(sets)
+            record_configuration(storage, _changed_places(differences))
+        return replace(change, differences=[*change.differences, *map(str, differences)])
+
+
+def _replace_sets(sets: PermissionSets) -> None:
+    for extension in facets_extensions:
+        if extension.replace_sets:
+            extension.replace_sets(sets)
 
 
 def rewrite_configuration(storage: Storage, rewrite: Callable[[Blueprint], Blueprint]) -> ConfigurationChange:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from facets.rows.reading import read_rows
+from facets.template_format.set_section import write_set_section
 from facets.template_format.writing import write_template
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -17,4 +18,5 @@ def export_template(storage: Storage, name: str = "", title: str = "") -> str:
     document = write_template(
         name or storage.template, title or storage.title or storage.key, stored.cultures, stored.blueprint
     )
+    document |= write_set_section(stored.sets)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -21,6 +21,7 @@ from repository_site.core.problems import Invalid
 
 SECTIONS = (
     "layouts", "properties", "propertySets", "viewSets", "facets", "types", "releaseCycles", "validationRules",
+    "permissionSets",
 )  # fmt: skip
 
 

@@ -22,16 +22,20 @@ from elements.admin.editing.fields import Field, render_field
 from elements.admin.labels import labels_of
 from facets.blueprint.private_content import USER_TYPE
 from facets.configuration import configuration_of
-from release.handing_over.steps import HAND_OVER, NEW, OLD, check_people, held_by
+from release.handing_over.steps import HAND_OVER, NEW, OLD, check_people, held_by, holding
 from repository_site.core.problems import Invalid, Problem, placed
 from repository_site.core.rest.errors import status_of
 from repository_site.core.wording import GUID
+from storage.access.user_directory import user_names
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.sites import require_administrator
+from storage.models import StorageMembership
 from storage.options import Role
 from storage.pages import storage_of
 
 PAGE = "release_hand_over"
+# Deactivated people that the page names.
+MOST_SHOWN = 50
 
 
 def hand_over_view(request: HttpRequest) -> HttpResponseBase:
@@ -50,10 +54,20 @@ def hand_over_view(request: HttpRequest) -> HttpResponseBase:
     context = {
         **office_context(request, _("Hand over"), is_below_list=False),
         "fields": _fields(request, people, errors),
+        "left": _who_left(request) if request.method != "POST" else [],
         "problems": [each for each in details if not each.startswith((f"{OLD}: ", f"{NEW}: "))],
     }
     status = status_of(problem) if problem else 200
     return TemplateResponse(request, "back_office/elements/hand_over.html", context, status=status)
+
+
+def _who_left(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return ids and names of people whose accounts were deactivated, and who have something to hand over (D545)."""
+    storage = storage_of(request)
+    found = StorageMembership.objects.filter(storage=storage, account__is_active=False).exclude(user_id=None)
+    users = list(found.order_by("pk").values_list("user_id", flat=True)[:MOST_SHOWN])
+    left = holding(configuration_of(storage), [each for each in users if each])
+    return sorted(((str(id), name) for id, name in user_names(storage, left).items()), key=lambda each: each[1])
 
 
 def _preview(request: HttpRequest, people: Mapping[str, str]) -> HttpResponseBase:

@@ -63,6 +63,16 @@ def held_by(configuration: Configuration, person: UUID) -> list[str]:
     return [row[0] for row in fetch(sql, [person, contexts, person, Task.State.OPEN.value, MOST + 1])]
 
 
+def holding(configuration: Configuration, people: Sequence[UUID]) -> set[UUID]:
+    """Return those people who have something to hand over."""
+    sql = """SELECT p.id FROM unnest(%s::uuid[]) AS p (id) WHERE EXISTS (SELECT FROM elements_reference r
+            JOIN elements_elementversion v ON v.id = r.version_id JOIN elements_element e ON e.id = v.element_id
+            WHERE r.target_id = p.id AND r.context = ANY(%s::text[]) AND v.id IN (e.newest_id, e.published_id))
+        OR EXISTS (SELECT FROM release_task t WHERE t.assignee_id = p.id AND t.state = %s)"""
+    contexts = sorted({key for type in configuration.types for key in _contexts(configuration, type)})
+    return {row[0] for row in fetch(sql, [[*people], contexts, Task.State.OPEN.value])} if people else set()
+
+
 def _contexts(configuration: Configuration, type: str) -> set[str]:
     """Return the contexts of a type in which people can be named."""
     user = configuration.types[USER_TYPE]

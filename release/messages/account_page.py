@@ -152,7 +152,7 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     """Remove the address, or ask its owner to confirm another one. Return what is wrong with it."""
     if settings.MAIL_SERVER is None:
         raise Forbidden(_("This installation sends no mails; messages are shown in the back office only."))
-    if not account.is_superuser and (provider := refuses_password(account.email)):
+    if not account.is_superuser and (provider := refuses_password(account.email) or _directory_of(account)):
         return _("%s manages the address of your account.") % provider
     if not is_recent(request):
         return _("You have signed in a while ago. Sign out and sign in again to change the address.")
@@ -164,6 +164,12 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     else:
         ask_to_confirm(storage_of(request), account, wanted)
     return ""
+
+
+def _directory_of(account: StaffAccount) -> str:
+    """Return the provider whose directory has the person: another address would take the account out of its reach."""
+    found = account.directory_people.select_related("provider").first()
+    return str(found.provider) if found else ""
 
 
 def _end_sessions(request: HttpRequest, account: StaffAccount, which: str) -> None:

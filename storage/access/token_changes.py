@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from repository_site.core.problems import Conflict, Invalid, placed
 from storage.access.revocations import remember
 from storage.access.token_limits import TokenLimits
-from storage.access.tokens import end_problems, mirror, usual_end
+from storage.access.tokens import context_of_token, directory_problems, end_problems, mirror, usual_end
 from storage.events.recording import record_token
 from storage.models import ApiToken, EventType, TokenState
 
@@ -38,6 +38,8 @@ def change_limits(
         problems.append(placed("valid until", _("a token that never expires has no end.")))
     elif valid_until is not None and valid_until != row.valid_until:
         problems += end_problems(valid_until, max(row.valid_from, now))
+    if row.provider is not None:
+        problems += directory_problems(row.provider, context_of_token(row), [], stored)
     if problems:
         raise Invalid(_("The token cannot be changed."), problems)
     end = None if never_expires else valid_until or usual_end(max(row.valid_from, now))

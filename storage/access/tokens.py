@@ -26,7 +26,7 @@ from storage.access.token_addresses import note_address
 from storage.access.token_limits import TokenLimits, is_within, scope_of
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
-from storage.models import ApiToken, EventType, Storage, TokenState
+from storage.models import ApiToken, EventType, IdentityProvider, Storage, TokenState
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
@@ -74,10 +74,12 @@ def issue_token(
     never_expires: bool = False,
     limits: TokenLimits = NO_LIMITS,
     token_id: UUID | None = None,
+    provider: IdentityProvider | None = None,
 ) -> IssuedToken:
     """Issue a token for one context; report all problems at once. Without an end it gets the usual one (D485).
 
-    With `token_id`, which nobody else can choose, the same request sent twice issues one token.
+    With `token_id`, which nobody else can choose, the same request sent twice issues one token. With a provider, it is
+    a token of SCIM for the directory of that provider, in its collection and without roles (D541).
     """
     now = timezone.now()
     granted = [role for role in Role if role in set(roles)]
@@ -85,7 +87,9 @@ def issue_token(
     stored, problems = limits.of_storage(context.storage)
     if not name.strip():
         problems.append(placed("name", _("a token needs a name.")))
-    if not granted:
+    if provider is not None:
+        problems += directory_problems(provider, context, granted, stored)
+    elif not granted:
         problems.append(placed("roles", _("a token needs at least one of %(roles)s.") % {"roles": ", ".join(Role)}))
     if len(name) > NAME_LENGTH:
         problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
@@ -110,6 +114,7 @@ def issue_token(
         collection=context.collection if context.storage is None else None,
         roles=granted,
         user_id=user_id,
+        provider=provider,
         valid_from=start,
         valid_until=valid_until,
         created_on=now,
@@ -122,6 +127,17 @@ def issue_token(
     mirror(token)
     record_token(token, EventType.TOKEN_CREATED)
     return IssuedToken(token, value)
+
+
+def directory_problems(
+    provider: IdentityProvider, context: Context, roles: list[Role], limits: TokenLimits
+) -> Iterable[str]:
+    if context.storage is not None or context.collection is None or context.collection.pk != provider.collection_id:
+        yield placed("provider", _("a token of SCIM belongs to the collection of its provider."))
+    if roles:
+        yield placed("roles", _("a token of SCIM has no roles."))
+    if limits.is_read_only or limits.facets or limits.operations:
+        yield placed("operations", _("a token of SCIM can be limited to networks only."))
 
 
 def usual_end(start: datetime) -> datetime:
@@ -150,7 +166,14 @@ def _insert(token: ApiToken) -> None:
 
 
 def recognise_token(value: str, context: Context, address: str = "") -> Caller:
-    """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown.
+    """Return the caller of a token in the context that it was issued for; elsewhere the token is unknown."""
+    return recognised(value, context, address)[1]
+
+
+def recognised(
+    value: str, context: Context, address: str = "", *, is_for_directory: bool = False
+) -> tuple[ApiToken, Caller]:
+    """Return a valid token and its caller. Tokens of directories are unknown to the API, and all others to SCIM (D541).
 
     The value before a rotation means the same caller, with the same rate limit (D147). `address` is that of the client;
     commands have none, and leave no trace in the log of addresses (D487).
@@ -161,6 +184,8 @@ def recognise_token(value: str, context: Context, address: str = "") -> Caller:
     if token is None or not _is_one_of(token.digest, digests[:1]):
         token = _read_token(context, digests)
     if token is None or token.state(now) is not TokenState.ACTIVE:
+        raise Unauthenticated(REFUSED)
+    if (token.provider_id is not None) != is_for_directory:
         raise Unauthenticated(REFUSED)
     is_old = not _is_one_of(token.digest, digests)
     if is_old and not (_is_one_of(token.old_digest, digests) and token.has_valid_old_value(now)):
@@ -173,7 +198,7 @@ def recognise_token(value: str, context: Context, address: str = "") -> Caller:
         raise Forbidden(ELSEWHERE.format(address=printable(address, 50) or "of the client"))
     note_address(token.id, address)
     _note_use(token, now, digests[0], "old_" if is_old else "")
-    return caller
+    return token, caller
 
 
 def _caller_of(token: ApiToken, storage: Storage | None) -> Caller | None:

@@ -250,6 +250,9 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         # Every account can sign in to the back offices; there is no other use of accounts.
         obj.is_staff = True
+        if "is_active" in form.changed_data:
+            # From now on, no directory changes this (D543).
+            obj.deactivated_by = None
         super().save_model(request, obj, form, change)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:

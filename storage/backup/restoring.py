@@ -240,7 +240,7 @@ def _address_problems(collection_key: str, key: str) -> Iterator[str]:
     for place, given in (("collection", collection_key), ("storage", key)):
         if problem := setting_problem(place, given):
             yield problem
-        elif text := key_problem(given):
+        elif text := key_problem(given, place):
             yield placed(place, text)
 
 

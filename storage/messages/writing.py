@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from storage.events.recording import announce_after_commit
 from storage.messages.recipients import STAFF, mail_time, need_recipients, user_key
-from storage.models import MailTime, Message, MessageKind, Recipient, StorageMembership
+from storage.models import MailTime, Message, MessageKind, Recipient, Storage, StorageMembership
 from storage.tenancy.scope import tenant_scope
 
 BATCH = 1000
@@ -58,7 +58,17 @@ def _row(new: NewMessage, recipient: Recipient, now: datetime) -> Message:
 
 def tell_of_membership(membership: StorageMembership) -> None:
     """Tell an account that it has become a member of a storage. The message waits for its mail, as those of events."""
-    key = user_key(membership.user_id) if membership.user_id else f"{STAFF}{membership.account_id}"
-    with tenant_scope(membership.storage):
-        add_messages([NewMessage(key, MessageKind.INVITED, uuid4(), data={"roles": [*membership.roles]})])
-        announce_after_commit()
+    tell_of_memberships([membership])
+
+
+def tell_of_memberships(memberships: Sequence[StorageMembership]) -> None:
+    """Tell accounts that they have become members. The number of statements depends on the storages only."""
+    new: dict[Storage, list[NewMessage]] = {}
+    for each in memberships:
+        key = user_key(each.user_id) if each.user_id else f"{STAFF}{each.account_id}"
+        message = NewMessage(key, MessageKind.INVITED, uuid4(), data={"roles": [*each.roles]})
+        new.setdefault(each.storage, []).append(message)
+    for storage, messages in new.items():
+        with tenant_scope(storage):
+            add_messages(messages)
+            announce_after_commit()

@@ -11,7 +11,7 @@ ROLES = ["viewer", "analyzer", "editor", "approver", "architect", "administrator
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0044_partly_searchable")]
+    dependencies = [("storage", "0048_deactivated_accounts")]
     operations = [
         migrations.CreateModel(
             name="Invitation",

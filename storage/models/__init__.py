@@ -3,7 +3,15 @@
 from storage.models.answered_requests import AnsweredRequest
 from storage.models.events import Event, EventLog, EventType
 from storage.models.files import FileText, StoredFile
-from storage.models.identity import AccessRule, IdentityProvider, ProviderSession, RuleComparison
+from storage.models.identity import (
+    AccessRule,
+    DirectoryGroup,
+    DirectoryMember,
+    DirectoryPerson,
+    IdentityProvider,
+    ProviderSession,
+    RuleComparison,
+)
 from storage.models.invitations import Invitation
 from storage.models.jobs import JobFailure, QueuedJob
 from storage.models.measurements import LifecycleRun, RequestCount, StorageGrowth, StorageSize, WebhookCount
@@ -32,6 +40,9 @@ __all__ = [
     "ApiToken",
     "Culture",
     "DeliveryState",
+    "DirectoryGroup",
+    "DirectoryMember",
+    "DirectoryPerson",
     "Event",
     "EventLog",
     "EventType",

@@ -1,4 +1,5 @@
-"""Providers of identities (D501), their rules (D503), and the sessions that began with them (D507).
+"""Providers of identities (D501), their rules (D503), the sessions that began with them (D507), and the people and
+groups of their directories (D543).
 
 allauth's `SocialAccount` has the subjects of people: its `provider` is the id of an `IdentityProvider`.
 """
@@ -124,3 +125,67 @@ class ProviderSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account} {self.began_on:%Y-%m-%d %H:%M}"
+
+
+class DirectoryPerson(models.Model):
+    """A person whom the directory of a provider has sent. Without an account, the person has no access."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="people")
+    account = models.ForeignKey(StaffAccount, on_delete=models.SET_NULL, null=True, related_name="directory_people")
+    user_name = models.CharField(max_length=255)
+    user_key = models.CharField(max_length=255, help_text="The user name for comparisons, without letter case.")
+    external_id = models.CharField(max_length=255, blank=True)
+    is_active = models.BooleanField(default=True)
+    attributes = models.JSONField(default=dict, help_text="Further attributes, as SCIM names them.")
+    version = models.PositiveIntegerField(default=1)
+    created_on = models.DateTimeField()
+    changed_on = models.DateTimeField()
+
+    class Meta:
+        ordering = ["created_on", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "user_key"], name="directory_person_user_name"),
+            models.UniqueConstraint(fields=["provider", "account"], name="directory_person_account"),
+        ]
+        indexes = [
+            models.Index(fields=["provider", "external_id"], name="directory_person_external"),
+            models.Index(fields=["provider", "created_on", "id"], name="directory_person_order"),
+        ]
+
+    def __str__(self) -> str:
+        return self.user_name
+
+
+class DirectoryGroup(models.Model):
+    """A group of people in the directory of a provider, for rules."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    provider = models.ForeignKey(IdentityProvider, on_delete=models.CASCADE, related_name="groups")
+    display_name = models.CharField(max_length=255)
+    name_key = models.CharField(max_length=255, help_text="The name for comparisons, without letter case.")
+    external_id = models.CharField(max_length=255, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    created_on = models.DateTimeField()
+    changed_on = models.DateTimeField()
+
+    class Meta:
+        ordering = ["created_on", "id"]
+        indexes = [
+            models.Index(fields=["provider", "name_key"], name="directory_group_name"),
+            models.Index(fields=["provider", "external_id"], name="directory_group_external"),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+
+class DirectoryMember(models.Model):
+    group = models.ForeignKey(DirectoryGroup, on_delete=models.CASCADE, related_name="members")
+    person = models.ForeignKey(DirectoryPerson, on_delete=models.CASCADE, related_name="memberships")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["group", "person"], name="directory_member_once")]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} in {self.group_id}"

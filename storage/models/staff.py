@@ -39,14 +39,34 @@ class StaffAccount(AbstractUser):
         editable=False,
         help_text="Time over which the mails to addresses that are not confirmed are spread.",
     )
-
     resets_until = models.DateTimeField(
         null=True, editable=False, help_text="Time over which the mails that reset the password are spread."
+    )
+    deactivated_by = models.ForeignKey(
+        "storage.IdentityProvider",
+        on_delete=models.SET_NULL,
+        null=True,
+        editable=False,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        help_text="The provider whose directory has deactivated the account, and may activate it again (D543).",
+    )
+    ended_sessions = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text="How often all sessions were ended. Each session must know the current number (D545).",
     )
 
     class Meta:
         verbose_name = _("staff account")
         verbose_name_plural = _("staff accounts")
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Return what a session must know. Before the first end of all sessions, this is Django's digest."""
+        digest: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]  # not in the stubs
+        return f"{digest}:{self.ended_sessions}" if self.ended_sessions else digest
 
 
 class StorageMembership(models.Model):

@@ -63,6 +63,15 @@ class ApiToken(models.Model):
     collection = models.ForeignKey(StorageCollection, on_delete=models.CASCADE, null=True, related_name="tokens")
     roles = ArrayField(models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role]))
     user_id = models.UUIDField(null=True, help_text="The user element of the calls with this token.")
+    provider = models.ForeignKey(
+        "storage.IdentityProvider",
+        on_delete=models.CASCADE,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="tokens",
+        help_text="The provider whose directory uses the token for SCIM (D541). Such a token has no role.",
+    )
     valid_from = models.DateTimeField(_("valid from"))
     valid_until = models.DateTimeField(_("valid until"), null=True)
     created_on = models.DateTimeField(_("issued on"))

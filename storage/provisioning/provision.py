@@ -62,7 +62,7 @@ def provision_storage(request: StorageRequest) -> Storage:
     """
     template = load_template(request.template) if isinstance(request.template, str) else request.template
     keys = {"collection": request.collection, "storage": request.key}
-    problems = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key))]
+    problems = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key, place))]
     cultures = _cultures(request, template, problems)
     given = {
         "region": request.region or settings.DEFAULT_REGION,

@@ -16,6 +16,7 @@ from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.staff import LABEL as STAFF
 from storage.models import IdentityProvider
 from storage.options import Role
+from storage.single_sign_on.directory import with_directory
 from storage.single_sign_on.linking import find_account, free_user_of, person_of, refuses_account, rules_of
 from storage.single_sign_on.outgoing_requests import ProviderFailed
 from storage.single_sign_on.rules import grants_of
@@ -85,7 +86,8 @@ def _caller(provider: IdentityProvider, claims: dict[str, Any], context: Context
         raise Unauthenticated(REFUSED) from None
     if account is not None and refuses_account(provider, account):
         raise Unauthenticated(REFUSED)
-    grant = grants_of(rules_of(provider, storage), person.claims).get(storage.pk)
+    claims_known = with_directory(provider, account, person.claims)
+    grant = grants_of(rules_of(provider, storage), claims_known).get(storage.pk)
     roles: frozenset[Role] = grant.roles if grant else frozenset()
     membership = account.memberships.filter(storage=storage).first() if account else None
     user = membership.user_id if membership else (free_user_of(storage, grant) if grant else None)

@@ -26,11 +26,13 @@ from storage.access.callers import find_user
 from storage.accounts.invitations import is_invited
 from storage.extension import storage_extensions
 from storage.messages.recipients import adopt_messages
-from storage.messages.writing import tell_of_membership
+from storage.messages.writing import tell_of_memberships
 from storage.models import AccessRule, IdentityProvider, StaffAccount, Storage, StorageMembership
+from storage.single_sign_on.directory import with_directory
 from storage.single_sign_on.providers import hold_provider
 from storage.single_sign_on.rules import MOST_RULES, Claims, Grant, grants_of
 
+Grants = Mapping[UUID, Grant]
 log = structlog.get_logger("sign-on")
 
 
@@ -102,14 +104,16 @@ def sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
 
 
 def _sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
-    grants = grants_of(rules_of(provider), person.claims)
+    rules = rules_of(provider)
     with transaction.atomic():
         hold_provider(provider)
-        account = find_account(provider, person) or _new_account(provider, person, grants)
+        account = find_account(provider, person)
+        grants = grants_of(rules, with_directory(provider, account, person.claims))
+        account = account or _new_account(provider, person, grants)
         if reason := refuses_account(provider, account):
             raise Forbidden(reason)
         _remember(provider, person, account)
-        refresh_memberships(str(provider.pk), account, grants)
+        refresh_memberships(provider, {account: grants})
     return account
 
 
@@ -141,7 +145,7 @@ def _has_subject(provider: IdentityProvider, account: StaffAccount) -> bool:
     return bool(SocialAccount.objects.filter(provider=str(provider.pk), user_id=account.pk).exists())
 
 
-def _new_account(provider: IdentityProvider, person: SignedOnPerson, grants: Mapping[UUID, Grant]) -> StaffAccount:
+def _new_account(provider: IdentityProvider, person: SignedOnPerson, grants: Grants) -> StaffAccount:
     if not grants and not is_invited(provider, person.address):
         raise Forbidden(_("No rule gives you access. Ask an administrator."))
     if not person.address and (provider.mail_domains or provider.collection_id is not None):
@@ -174,13 +178,18 @@ def _short(value: object) -> str:
 
 def refuses_account(provider: IdentityProvider, account: StaffAccount) -> str:
     """Return why a provider may not sign in an account, although the subject is known (D501)."""
+    if reason := out_of_reach(provider, account):
+        return reason
+    return "" if account.is_active and account.is_staff else _("This account cannot sign in.")
+
+
+def out_of_reach(provider: IdentityProvider, account: StaffAccount) -> str:
+    """Return why a provider, or its directory, has no power over an account."""
     is_assigned = bool(account.email) and domain_of(account.email) in provider.mail_domains
     if account.is_superuser and (provider.collection_id is not None or not is_assigned):
         return _("This provider does not sign in site administrators.")
     if provider.collection_id is not None and not is_assigned:
         return _("This provider is not for the mail domain of your account.")
-    if not account.is_active or not account.is_staff:
-        return _("This account cannot sign in.")
     return ""
 
 
@@ -205,20 +214,6 @@ def _storable(value: Any) -> Any:
     return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
-def refresh_memberships(origin: str, account: StaffAccount, grants: Mapping[UUID, Grant]) -> None:
-    """Replace the roles of one origin, a provider. Roles of other origins stay (D504)."""
-    held = StorageMembership.objects.select_for_update().filter(account=account).order_by("pk")
-    memberships = {each.storage_id: each for each in held.prefetch_related("storage__collection")}
-    missing = grants.keys() - memberships.keys()
-    for storage in Storage.objects.filter(pk__in=missing).select_related("collection").order_by("pk"):
-        memberships[storage.pk] = StorageMembership(account=account, storage=storage, roles=[])
-    for storage_id, membership in memberships.items():
-        grant = grants.get(storage_id)
-        if grant is None and origin not in (membership.origins or {}):
-            continue
-        _refresh(membership, origin, grant)
-
-
 def drop_stale_roles(account: StaffAccount) -> None:
     """Take the roles by rules of providers where a person has not signed in for the time of a session. A sign-in with a
     password knows no groups, so it must not keep such roles alive (D512)."""
@@ -234,26 +229,58 @@ def drop_stale_roles(account: StaffAccount) -> None:
 
     start = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     recent = SocialAccount.objects.filter(user_id=account.pk, provider__in=origins, last_login__gte=start)
+    stale = origins - set(recent.values_list("provider", flat=True))
+    # A directory keeps the roles of its people up to date (D541).
+    left = IdentityProvider.objects.filter(pk__in=stale).exclude(people__account=account)
     with transaction.atomic():
-        for origin in sorted(origins - set(recent.values_list("provider", flat=True))):
-            refresh_memberships(origin, account, {})
+        for provider in left.order_by("pk"):
+            refresh_memberships(provider, {account: {}})
 
 
-def _refresh(membership: StorageMembership, origin: str, grant: Grant | None) -> None:
-    before = membership.origins, membership.user_id
-    membership.set_roles(origin, grant.roles if grant else ())
-    is_new = membership.pk is None
-    if not membership.roles:
-        membership.delete()
-        return
-    if membership.user_id is None and grant is not None:
-        membership.user_id = free_user_of(membership.storage, grant)
-    if is_new:
-        membership.save()
-        tell_of_membership(membership)
-    elif before != (membership.origins, membership.user_id):
-        membership.save(update_fields=["roles", "origins", "user_id"])
+def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[StaffAccount, Grants]) -> None:
+    """Replace the roles that a provider has granted to accounts. Roles of other origins stay (D504).
+
+    The number of statements depends on the storages, not on the accounts, except for those that get a user element.
+    """
+    origin = str(provider.pk)
+    held = StorageMembership.objects.select_for_update().filter(account__in=[*grants_by_account]).order_by("pk")
+    known: dict[int, dict[UUID, StorageMembership]] = {each.pk: {} for each in grants_by_account}
+    for each in held:
+        known[each.account_id][each.storage_id] = each
+    wanted = {id for found in (*grants_by_account.values(), *known.values()) for id in found}
+    storages = Storage.objects.select_related("collection").in_bulk(wanted)
+    new: list[StorageMembership] = []
+    changed: list[StorageMembership] = []
+    gone: list[int] = []
+    for account, grants in grants_by_account.items():
+        memberships = known[account.pk]
+        for storage_id in sorted((grants.keys() | memberships.keys()) & storages.keys()):
+            grant = grants.get(storage_id)
+            membership = memberships.get(storage_id) or StorageMembership(roles=[])
+            if grant is None and membership.roles and origin not in (membership.origins or {}):
+                continue
+            membership.account, membership.storage = account, storages[storage_id]
+            before = membership.roles, membership.origins, membership.user_id
+            membership.set_roles(origin, grant.roles if grant else ())
+            if membership.user_id is None and grant is not None:
+                membership.user_id = free_user_of(membership.storage, grant)
+            if membership.pk is None:
+                new.append(membership)
+            elif not membership.roles and not _can_be_handed_over(membership):
+                gone.append(membership.pk)
+            elif before != (membership.roles, membership.origins, membership.user_id):
+                changed.append(membership)
+    StorageMembership.objects.filter(pk__in=gone).delete()
+    StorageMembership.objects.bulk_create(new)
+    tell_of_memberships(new)
+    StorageMembership.objects.bulk_update(changed, ["roles", "origins", "user_id"], batch_size=500)
+    for membership in changed:
         adopt_messages(membership)
+
+
+def _can_be_handed_over(membership: StorageMembership) -> bool:
+    """Tell whether a membership without roles stays, so that pages can offer the work of its person (D545)."""
+    return membership.user_id is not None and not membership.account.is_active
 
 
 def user_of(storage: Storage, grant: Grant) -> UUID | None:

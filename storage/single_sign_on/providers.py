@@ -21,7 +21,7 @@ from storage.options import Role
 from storage.single_sign_on.outgoing_requests import ProviderFailed, forget_providers, read_metadata
 from storage.single_sign_on.provider_sessions import end_sessions
 from storage.single_sign_on.rules import MOST_RULES
-from storage.tenancy.addresses import public_base
+from storage.tenancy.addresses import SCIM_KEY, public_base
 
 PURPOSE = "identity providers"
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -59,6 +59,11 @@ def callback_address(request: HttpRequest, provider: IdentityProvider) -> str:
 
 def back_channel_address(request: HttpRequest, provider: IdentityProvider) -> str:
     return f"{public_base(request)}/admin/sso/{provider.key}/back-channel/"
+
+
+def scim_address(request: HttpRequest, provider: IdentityProvider) -> str:
+    """Return the address that the directory of a provider uses (D540); empty for a provider of the installation."""
+    return f"{public_base(request)}/{provider.collection.key}/{SCIM_KEY}/v2" if provider.collection else ""
 
 
 def refuses_password(address: str) -> IdentityProvider | None:

@@ -34,6 +34,8 @@ OUTSIDE_TENANTS = frozenset(
     | {"StorageRevision"}
     # Sign-in happens before there is a storage (D501).
     | {"IdentityProvider", "AccessRule", "ProviderSession"}
+    # Directories provision people of a collection (D543).
+    | {"DirectoryPerson", "DirectoryGroup", "DirectoryMember"}
     # An invitation is accepted before its account exists (D550).
     | {"Invitation"}
     # Failed sign-ins and sessions concern accounts, which can belong to several storages.

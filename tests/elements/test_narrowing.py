@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from facets.permission_sets import PermissionSets, StoredSet
 from repository_site.core.database.narrowing import only_reads
 from repository_site.core.database.routing import with_storage
 from storage.tenancy.scope import tenant_models
@@ -66,6 +67,13 @@ def test_parameters_keep_their_places() -> None:
     assert "%(repository_hidden)s::varbit" in named
     plain, nothing = with_storage("SELECT 1 FROM elements_shape", None, STORAGE, HIDDEN)
     assert (nothing, f"'{HIDDEN}'::varbit" in plain) == (None, True)
+
+
+def test_removed_sets_hide_what_is_left_of_them() -> None:
+    """Rows of deleted elements keep the numbers of sets that were removed."""
+    shown, hidden = (StoredSet("", number, "x", None, "replace", {"show": [id]}) for number, id in ((2, "a"), (4, "b")))
+    bits = PermissionSets([shown, hidden]).limits_of(frozenset({"a"})).hidden
+    assert (bits[:5], set(bits[5:])) == ("01011", {"1"})
 
 
 def test_statements_without_sets_are_as_before() -> None:

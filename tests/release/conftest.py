@@ -11,6 +11,7 @@ from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.release.house import HouseClient, MakeClient, write_lines, write_template
+from tests.release.set_keeper import Keeper
 from tests.release.stored_contents import contents, first_contents
 
 
@@ -40,6 +41,12 @@ def desk(house: Storage, api: ApiClient) -> Callable[..., HouseClient]:
 def caller(desk: MakeClient) -> HouseClient:
     """Return a caller with all permissions, for tests that are not about permissions."""
     return desk(Role.ARCHITECT)
+
+
+@pytest.fixture
+def keeper(house: Storage, api: ApiClient) -> Keeper:
+    """Return the administrator, who changes permission sets."""
+    return Keeper(house, api, Role.ADMINISTRATOR)
 
 
 @pytest.fixture

@@ -12,41 +12,11 @@ from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office
-from tests.release.house import API, ID, HouseClient, MakeClient, Wire
+from tests.release.house import API, ID, HouseClient, MakeClient
+from tests.release.set_keeper import SETS, Keeper, grant
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rival")]
-SETS = "rest/permissions/permissionsets"
 ELEMENTS = "rest/facets/processes/views/detail/elements"
-
-
-def grant(name: str, *permissions: str) -> Wire:
-    return {"id": ID[name], "permissions": list(permissions)}
-
-
-class Keeper(HouseClient):
-    """Cora, the administrator, who changes sets."""
-
-    def put(self, path: str, body: Any) -> Any:
-        options: Any = {"content_type": "application/json", "token": self.token}
-        return self.api.put(f"{API}/{path}", json.dumps(body).encode(), **options)
-
-    def read_by_post(self, path: str) -> Any:
-        return self.api.post(f"{API}/{path}", b"", content_type="application/json", token=self.token)
-
-    def limit(self, name: str, *, mode: str = "replace", users: Any = (), groups: Any = ()) -> Wire:
-        body = {"mode": mode, "users": list(users), "userGroups": list(groups)}
-        response = self.put(f"{SETS}/{ID[name]}", body)
-        assert response.status_code == 200, response.content
-        found: Wire = response.json()
-        return found
-
-    def free(self, name: str) -> Any:
-        return self.api.delete(f"{API}/{SETS}/{ID[name]}", token=self.token)
-
-
-@pytest.fixture
-def keeper(house: Storage, desk: MakeClient) -> Keeper:
-    return Keeper(house, desk(Role.ADMINISTRATOR).api, Role.ADMINISTRATOR)
 
 
 def listed(client: HouseClient, query: str = "") -> set[str]:

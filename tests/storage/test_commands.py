@@ -306,7 +306,7 @@ def test_exist_ok_when_another_process_creates_the_storage(storage: Storage, mon
         ("issue_token acme handbook --name t --role emperor", "invalid choice: 'emperor'"),
         ("issue_token acme handbook --name t --role viewer --valid-until soon", "expected a date such as 2027-12-31"),
         ("issue_token acme handbook --name t --role viewer --user nobody", "invalid UUID value"),
-        ("issue_token acme handbook --name t", "required: --role"),
+        ("issue_token acme handbook --name t", "one of the arguments --role --scim is required"),
         ("revoke_token acme handbook missing", "There is no token 'missing' in acme/handbook."),
         ("provision_storage acme", "required: storage"),
         ("provision_storage acme new --cultures german", "Similar: de-DE (1031), de-CH (2055), de-AT (3079)"),

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from elements.admin.panels import ElementPage, Panel
+from elements.permission_sets.callers import numbers_of
 from elements.presentation.labels import Named
-from facets.permission_sets import EXTEND, REPLACE, STOP, Limited, StoredSet
+from facets.permission_sets import EXTEND, NONE, REPLACE, STOP, Limited, StoredSet
 from storage.options import Role
 from storage.pages import Fragment
 
 KEY, PAGE = "access", "elements_access"
 PERMISSIONS = {
     Limited.SHOW: gettext_lazy("Show"),
-    Limited.OPEN: gettext_lazy("Open"),
+    Limited.OPEN: pgettext_lazy("action", "Open"),
     Limited.EDIT: gettext_lazy("Edit"),
     Limited.CREATE: gettext_lazy("Create below"),
     Limited.DELETE: gettext_lazy("Delete"),
@@ -48,27 +49,26 @@ class ExplainedSet:
 
 def access_panel(page: ElementPage) -> Fragment:
     sets = page.labels.configuration.sets
+    number, _gate = numbers_of([page.row.element]).get(page.row.element, (NONE, NONE))
+    above, gate = list(sets.above(number)), sets.by_facet.get(page.type.facet)
     own = sets.by_element.get(page.row.creation)
-    placed = [(page.row.element, own)] + [(each, sets.by_element.get(each)) for each in page.parents]
-    found = [(element, each) for element, each in placed if each is not None]
-    gate = sets.by_facet.get(page.type.facet)
-    number = found[0][1].number if found else 0
-    effective = {each: sets.granted(number, each) for each in Limited}
-    ids = {id for each in (*(held for _place, held in found), gate) if each for id in _people(each)}
-    named = page.labels.elements({*ids, *(element for element, _held in found)})
+    ids = {id for each in (*above, gate) if each for id in grantees(each)}
+    named = page.labels.elements({*ids, *(each.element for each in above if each.element)})
     used = {each.number for each in sets.chain(number)}
     context = {
         "page": page,
-        "permissions": [_explained(each, effective[each], named) for each in Limited],
-        "sets": [_explained_set(held, named.get(place), named, held.number in used) for place, held in found],
-        "facet": _explained_set(gate, None, named, True) if gate else None,
+        "permissions": [_explained(each, sets.granted(number, each), named) for each in Limited],
+        "sets": [
+            explained_set(each, named.get(each.element or ""), named, is_used=each.number in used) for each in above
+        ],
+        "facet": explained_set(gate, None, named, is_used=True) if gate else None,
         "change": page.address_of(PAGE) if Role.ADMINISTRATOR in page.caller.roles else "",
         "has_own": own is not None,
     }
     return Fragment("back_office/elements/access.html", context, page.request)
 
 
-def _people(held: StoredSet) -> set[str]:
+def grantees(held: StoredSet) -> set[str]:
     return {id for ids in held.entries.values() for id in ids}
 
 
@@ -77,7 +77,7 @@ def _explained(permission: Limited, ids: Collection[str] | None, named: Mapping[
     return ExplainedPermission(str(PERMISSIONS[permission]), people)
 
 
-def _explained_set(held: StoredSet, place: Named | None, named: Mapping[str, Named], is_used: bool) -> ExplainedSet:
+def explained_set(held: StoredSet, place: Named | None, named: Mapping[str, Named], *, is_used: bool) -> ExplainedSet:
     listed = [_explained(each, held.entries[each], named) for each in Limited if held.entries.get(each)]
     return ExplainedSet(place, str(MODES[held.mode]), listed, is_used)
 

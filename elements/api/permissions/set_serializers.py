@@ -5,10 +5,8 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from elements.api.element_serializers import IdentifiedSerializer
-from facets.permission_sets import EXTEND, REPLACE, STOP, Limited
+from facets.permission_sets import EXTEND, MODES, REPLACE, STOP, Limited
 from repository_site.core.rest.serializers import BodySerializer
-
-MODES = (EXTEND, REPLACE, STOP)
 
 
 def permissions() -> serializers.ListField:

@@ -21,7 +21,7 @@ from elements.writing.limiting import (
 )
 from elements.writing.writers import Writer
 from facets.blueprint.private_content import USER_TYPE
-from facets.permission_sets import REPLACE, Limited, StoredSet
+from facets.permission_sets import MODES, REPLACE, Limited, StoredSet
 from repository_site.core.problems import Unreadable
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer
@@ -34,7 +34,7 @@ FIRST = ApiVersions.up_to("1.0")
 USERS, GROUPS, MODE = "users", "userGroups", "mode"
 EXPECTED = (
     'expected {"mode": "replace", "users": [{"id": "…", "permissions": ["show"]}], "userGroups": []} with the modes'
-    f" {', '.join(bodies.MODES)} and the permissions {', '.join(Limited)}."
+    f" {', '.join(MODES)} and the permissions {', '.join(Limited)}."
 )
 
 
@@ -114,8 +114,10 @@ class PermissionSetViewSet(ElementWritingViewSet):
         responses=bodies.PermissionSetSerializer,
     )
     def set_facet_permission_set(self, request: Request, **names: str) -> HttpResponse:
-        """Limit who can show, open, edit, create, delete and approve the elements of the facet; without users and
-        groups, nobody is limited. For others the facet does not exist."""
+        """Limit who can show, open, edit, create, delete and approve the elements of the facet.
+
+        For callers who lack show or open, the facet does not exist. Without users and groups, nobody is limited.
+        """
         writer = self._holding_writer(request)
         _mode, entries = _read(request.data, with_mode=False)
         # A token can be limited to other facets.
@@ -158,7 +160,7 @@ def _read(given: Any, *, with_mode: bool) -> tuple[str, Entries]:
     if not isinstance(given, dict) or not given.keys() <= known:
         raise Unreadable(EXPECTED)
     mode = given.get(MODE, REPLACE)
-    if mode not in bodies.MODES:
+    if mode not in MODES:
         raise Unreadable(EXPECTED)
     entries: dict[Limited, list[str]] = {each: [] for each in Limited}
     for name in (USERS, GROUPS):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from elements.locks import Lock
+from elements.permission_sets.callers import NOTHING
+from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.diagrams.drawings import StoredDiagram
 from elements.reading.rows import VersionRow
@@ -15,8 +17,8 @@ from elements.writing.deciding.attributes import AttributeRules
 from elements.writing.deciding.lookups import named_target, type_called
 from elements.writing.deciding.making import Making, check_facet
 from elements.writing.deciding.references import ReferenceRules
-from elements.writing.deciding.rights import Rights, lock_refusal, way_out
-from elements.writing.findings import Findings, Refusal, conflict, invalid
+from elements.writing.deciding.rights import Rights, lock_refusal, place_requires, way_out
+from elements.writing.findings import Findings, Refusal, conflict, forbidden, invalid
 from elements.writing.inputs import ReferenceInput
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import ReferenceTarget, Stored
@@ -60,9 +62,11 @@ class DrawnElements:
         diagram: DiagramState,
         targets: Mapping[str, ReferenceTarget],
         findings: Findings,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self.configuration = writer.configuration
         self.view = view
+        self.denied = diagram.stored.denied.get(diagram.owner.element, NOTHING)
         self.owner = diagram.owner
         self.type = self.configuration.types_by_id[diagram.owner.type]
         self.targets = targets
@@ -72,7 +76,7 @@ class DrawnElements:
         """Types of the elements that were decided about."""
         attributes = AttributeRules(self.configuration, writer.zone, findings)
         self.making = Making(writer, attributes, Rights(writer, diagram.stored), findings, self.changes)
-        self.references = ReferenceRules(self.configuration, targets, self.making.target, findings)
+        self.references = ReferenceRules(self.configuration, targets, self.making.target, findings, hidden)
 
     def element(self, reference: ReferenceInput) -> str:
         """Return the element to draw: an existing one, or a new one."""
@@ -143,6 +147,8 @@ class DrawnElements:
             )
             raise invalid(place, text)
         change = self.making.element(reference, type, self.references)
+        if Permission.NEW in self.denied:
+            raise forbidden(place, place_requires(Permission.NEW))
         change.move(self.owner.element)
         change.is_hidden = type.lives_in_diagrams and self.type.is_versioned
         self.changes.append(change)

@@ -23,7 +23,10 @@ class PlaceRules:
         view: CompiledView,
         targets: Mapping[str, ReferenceTarget],
         ancestry: Ancestry,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
+        """`hidden` are ancestors that the caller does not see."""
+        self.hidden = hidden
         self.configuration = configuration
         self.view = view
         self.targets = targets
@@ -68,10 +71,15 @@ class PlaceRules:
         return invalid(place, text % {"type": change.type.key})
 
     def _present(self, change: PlannedChange) -> set[str | None]:
-        """Return the parent and its nearest ancestor that the view shows: a read puts that one first in rootPath."""
+        """Return the parent and its nearest ancestor that the view shows: a read puts that one first in rootPath. For a
+        caller who does not see an ancestor below it, rootPath is empty (D493)."""
         own = change.parent
-        shown = (each for each in self.ancestry.above(own) if self._is_in_view(each))
-        return {own, next(shown, own)}
+        for each in self.ancestry.above(own):
+            if each in self.hidden:
+                return {own, None}
+            if self._is_in_view(each):
+                return {own, each}
+        return {own}
 
     def _is_in_view(self, element: str) -> bool:
         type = self.ancestry.types.get(element)

@@ -46,6 +46,8 @@ class DiagramSurroundings:
     """Elements that the request names, and those of the stored shapes."""
     current: Stored
     """Elements of stored shapes that the request may change."""
+    hidden: frozenset[str] = frozenset()
+    """Targets of their references that the caller does not see. They stay (D493)."""
 
 
 def decide_rewiring(
@@ -71,7 +73,7 @@ class _RewiringDecision:
         self.stored_shapes = {each.shape: each for each in drawn.shapes}
         self.stored_lanes = {each.lane: each for each in drawn.lanes}
         self.stored_flows = {(each.shape, each.predecessor): each for each in drawn.flows}
-        self.elements = DrawnElements(writer, view, around.diagram, around.targets, findings)
+        self.elements = DrawnElements(writer, view, around.diagram, around.targets, findings, around.hidden)
         self.shape_ids: dict[str, str] = {}
         self.lane_ids: dict[str, str] = {}
         """Ids by key, and by the ids of stored ones that stay."""

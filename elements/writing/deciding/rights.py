@@ -11,6 +11,7 @@ from elements.locks import CHANGEABLE, Lock, find_lock, open_properties
 from elements.naming import NAME
 from elements.permissions import Permission, authors_in, permissions
 from elements.reading.rows import VersionRow
+from elements.users import GROUPS
 from elements.writing.findings import Refusal, conflict, forbidden
 from elements.writing.planned_changes import PlannedChange
 from elements.writing.stored import Stored
@@ -38,6 +39,7 @@ class Rights:
 
     def refusals(self, change: PlannedChange) -> Iterator[Refusal]:
         yield from self._role_refusals(change)
+        yield from self._group_refusals(change)
         if change.row is None:
             return
         if change.type.key == TOKEN_TYPE:
@@ -68,6 +70,18 @@ class Rights:
         if change.type.key == USER_TYPE and Role.ADMINISTRATOR not in self.writer.caller.roles:
             for name in sorted(change.changed & GRANTING):
                 yield self.administrators_only(change, name)
+
+    def _group_refusals(self, change: PlannedChange) -> Iterator[Refusal]:
+        """The members of a group have what permission sets grant it, so users who could join it could lift the limits
+        of any set (D521)."""
+        named = self.writer.configuration.sets.grantees
+        if not named or change.type.key != USER_TYPE or Role.ADMINISTRATOR in self.writer.caller.roles:
+            return
+        if GROUPS in change.related:
+            before = self.stored.references.get(change.version, {}).get(GROUPS, ())
+            if {*before}.symmetric_difference(change.related[GROUPS]) & named:
+                text = _("only administrators can change the members of a group that a permission set names")
+                yield forbidden(f"{change.place}: {GROUPS}", text)
 
     def _state_refusals(self, change: PlannedChange, row: VersionRow, lock: Lock) -> Iterator[Refusal]:
         """A published version allows changes of some properties; other versions that are not drafts allow none."""
@@ -107,6 +121,17 @@ def lock_refusal(place: str, type: ElementType, lock: Lock, permission: Permissi
     reason = reasons.get(lock, _("the caller cannot change it"))
     text = _("%(reason)s; this requires the permission %(permission)s")
     return forbidden(place, text % {"reason": reason, "permission": permission})
+
+
+def place_requires(permission: Permission) -> str:
+    return _("this place requires the permission %(permission)s") % {"permission": permission}
+
+
+def deletion_refusals(place: str, denied: Iterable[frozenset[Permission]]) -> Iterator[Refusal]:
+    """Refuse to delete elements with their diagram, or from it, if permission sets deny that. They may be hidden, so
+    the text does not name them (D493)."""
+    if any(Permission.DELETE in each for each in denied):
+        yield forbidden(place, _("elements in its diagram require the permission DeleteElement"))
 
 
 def way_out(categories: Iterable[str]) -> str:

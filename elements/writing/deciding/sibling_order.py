@@ -7,9 +7,10 @@ however many siblings there are. If there is no rank left between two neighbours
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -31,10 +32,14 @@ class Sibling(NamedTuple):
 
 @dataclass(slots=True)
 class ChildOrder:
-    """The children of one parent. `next_position` is after all of them, including those that live in its diagram."""
+    """The children of one parent. `next_position` is after all of them, including those that live in its diagram.
+
+    A request counts and names children without those that are `hidden` from its caller.
+    """
 
     stored: Sequence[Sibling]
     next_position: int
+    hidden: Collection[str] = ()
 
     order: list[str] = field(init=False)
     placed: set[str] = field(default_factory=set)
@@ -58,13 +63,15 @@ class ChildOrder:
         if wanted is None:
             return len(self.order)
         if wanted.number is not None:
-            return min(wanted.number, len(self.order))
+            if not self.hidden:
+                return min(wanted.number, len(self.order))
+            places = (place for place, each in enumerate(self.order) if each not in self.hidden)
+            return next(islice(places, wanted.number, None), len(self.order))
         sibling = wanted.before or wanted.after or ""
-        try:
-            return self.order.index(sibling) + (1 if wanted.after else 0)
-        except ValueError:
+        if sibling not in self.order or sibling in self.hidden:
             text = _("%(id)s is not a sibling; name another child of the same parent, or a number")
-            raise invalid(f"{change.place}: position", text % {"id": sibling}) from None
+            raise invalid(f"{change.place}: position", text % {"id": sibling})
+        return self.order.index(sibling) + (1 if wanted.after else 0)
 
     def keys(self) -> dict[str, Sibling]:
         """Return the rows to write, by element: those that were placed, or all if there is no room for them."""

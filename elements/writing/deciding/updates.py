@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from elements.permission_sets.callers import NOTHING, denied_in_facet
 from elements.permissions import Permission
 from elements.reading.assembly.attributes import read_exactly
 from elements.writing.deciding.attributes import AttributeRules
@@ -21,7 +22,7 @@ from elements.writing.deciding.making import (
 )
 from elements.writing.deciding.places import PlaceRules
 from elements.writing.deciding.references import ReferenceRules
-from elements.writing.deciding.rights import Rights
+from elements.writing.deciding.rights import Rights, place_requires
 from elements.writing.findings import Findings, conflict, forbidden, invalid, not_found
 from elements.writing.inputs import ElementInput
 from elements.writing.planned_changes import Attributes, PlannedChange
@@ -29,6 +30,7 @@ from elements.writing.stored import CurrentState
 from elements.writing.writers import Writer
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
+from facets.permission_sets import EXTEND
 from repository_site.core.wording import listed, printable
 
 
@@ -63,7 +65,7 @@ class _UpdateDecision:
         self.stored = current.stored
         self.findings = findings
         self.attributes = AttributeRules(self.configuration, writer.zone, findings)
-        self.places = PlaceRules(self.configuration, view, current.targets, current.ancestry)
+        self.places = PlaceRules(self.configuration, view, current.targets, current.ancestry, current.hidden)
         self.rights = Rights(writer, current.stored)
         self.changes: list[PlannedChange] = []
         making = Making(writer, self.attributes, self.rights, findings, self.changes)
@@ -91,10 +93,19 @@ class _UpdateDecision:
         return change
 
     def _check_new_place(self, change: PlannedChange) -> None:
-        """Permission sets above the new place can deny adding elements there (D490)."""
-        if change.is_moved and Permission.NEW in self.denied.get(change.parent or "", ()):
-            text = _("this place requires the permission %(permission)s") % {"permission": Permission.NEW}
-            self.findings.note(forbidden(f"{change.place}: rootPath", text))
+        """Permission sets above the new place can deny adding elements there (D490). A move must not lift what those
+        above the old place deny the caller (D521)."""
+        if not change.is_moved:
+            return
+        denied, place = self.denied.get(change.parent or "", NOTHING), f"{change.place}: rootPath"
+        if Permission.NEW in denied:
+            self.findings.note(forbidden(place, place_requires(Permission.NEW)))
+        own = self.configuration.sets.by_element.get(change.row.creation) if change.row else None
+        if own is None or own.mode == EXTEND:
+            before = self.stored.denied.get(change.element, NOTHING)
+            if before - denied - denied_in_facet(self.configuration.sets, change.type):
+                text = _("only administrators can move the element away from a permission set that limits you")
+                self.findings.note(forbidden(place, text))
 
     def _visible(self, change: PlannedChange, given: Attributes) -> Attributes:
         hidden = self.rights.hidden_from_caller(change) & given.keys()

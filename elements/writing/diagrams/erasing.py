@@ -7,11 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from elements.permission_sets.callers import denied_on
 from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, StoredDiagram, read_diagrams
 from elements.reading.rows import VersionRow
 from elements.sizes.limits import FLOWS
 from elements.writing import statements
 from elements.writing.deciding.drawn_elements import DiagramState, diagram_refusals
+from elements.writing.deciding.rights import deletion_refusals
 from elements.writing.diagrams.diagram_edits import DiagramEdit, difference, flow_note, shape_note, write_edits
 from elements.writing.diagrams.rewiring import delete_living, load_diagram, touch
 from elements.writing.findings import Findings, Refusal, conflict, invalid
@@ -37,6 +39,8 @@ def erase_shape(writer: Writer, owner: VersionRow, shape_id: str, findings: Find
     if is_last:
         for text in find_obstacles([shape.element], [shape.element], also_shapes=False):
             findings.note(conflict(shape.shape, text))
+        for refusal in deletion_refusals(shape.shape, denied_on([shape.element]).values()):
+            findings.note(refusal)
     if problem := _joining_problem(diagram.drawn, shape):
         findings.note(invalid(shape.shape, problem))
     findings.raise_any()

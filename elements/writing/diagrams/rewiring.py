@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from elements.permission_sets.callers import hidden_among
+from elements.permission_sets.callers import denied_on, hidden_among
 from elements.reading.bounds import most_written_rows
 from elements.reading.diagrams.drawings import StoredDiagram, read_diagram, read_source
 from elements.reading.rows import VersionRow, read_in_batches, read_parents, read_references
@@ -16,6 +16,7 @@ from elements.sizes.limits import DEPTH, FLOWS, LANES, SHAPES
 from elements.writing import statements
 from elements.writing.deciding.drawn_elements import DiagramState
 from elements.writing.deciding.rewiring import DiagramSurroundings, RewiringPlan, decide_rewiring
+from elements.writing.deciding.rights import deletion_refusals
 from elements.writing.diagrams import diagram_statements
 from elements.writing.diagrams.diagram_edits import (
     KEYS,
@@ -33,7 +34,7 @@ from elements.writing.inputs import ReferenceInput
 from elements.writing.obstacles import find_obstacles
 from elements.writing.persisting import check_children, write_changes
 from elements.writing.planned_changes import PlannedChange
-from elements.writing.stored import keep_elements, lock_elements, lock_targets
+from elements.writing.stored import hidden_around, keep_elements, lock_elements, lock_targets
 from elements.writing.updating import OnLocked
 from elements.writing.writers import Writer
 from facets.configuration import CompiledView
@@ -84,6 +85,8 @@ def replace_diagram(
     gone = _gone_elements(writer, around, plan.after)
     for text in find_obstacles(gone, gone, also_shapes=False) if gone else ():
         findings.note(conflict(diagram.owner.version, text))
+    for refusal in deletion_refusals(diagram.owner.version, denied_on(gone).values()):
+        findings.note(refusal)
     note_sizes(diagram, plan.after, findings, makes_elements=any(each.is_new for each in plan.changes))
     findings.raise_any()
     has_new_source = wanted.source is not None and wanted.source.document != read_source(owner.version)
@@ -144,7 +147,8 @@ def _look_around(diagram: DiagramState, wanted: WantedDiagram) -> DiagramSurroun
     ]
     elements, versions = named_in(references)
     targets = lock_targets(elements | {*stored.values()}, versions)
-    return DiagramSurroundings(diagram, targets, keep_elements(described))
+    current = keep_elements(described)
+    return DiagramSurroundings(diagram, targets, current, hidden_around(current))
 
 
 def _gone_elements(writer: Writer, around: DiagramSurroundings, after: StoredDiagram) -> list[str]:

@@ -31,12 +31,14 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from facets.changing.changes import change_configuration, plan_change
         from facets.template_format.reading import read_template
+        from facets.template_format.set_section import read_set_section
         from storage.provisioning.templates import load_template
         from storage.tenancy.contexts import storage_at
 
-        new = read_template(load_template(options["template"]).sections)
+        sections = load_template(options["template"]).sections
+        new = read_template(sections), read_set_section(sections)
         storage = storage_at(options["collection"], options["storage"])
-        change = plan_change(storage, new) if options["dry_run"] else change_configuration(storage, new)
+        change = plan_change(storage, *new) if options["dry_run"] else change_configuration(storage, *new)
         for line in change.differences:
             self.stdout.write(line)
         if change.obstacles:

@@ -18,6 +18,9 @@ HIDDEN = "repository_hidden"
 CHANGES = {"INSERT", "DELETE", "MERGE"}
 # Words before UPDATE in a clause that locks rows.
 BEFORE_LOCKS = {"FOR", "KEY"}
+# References are found by the few versions of a page. The planner expects far more of them, and would read the rows of
+# all elements; an OFFSET makes it look up each row instead.
+LOOKED_UP, LOOK_UP = {"elements_reference"}, " OFFSET 0"
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,15 @@ def only_reads(words: Collection[str]) -> bool:
 
 def hiding(table: str, alias: str) -> str:
     """Return the condition, beginning with AND, that the rows of a table concern no hidden element."""
-    return "".join(f" AND NOT EXISTS ({_hidden(alias, *each)})" for each in _concerns().get(table, ()))
+    look_up = LOOK_UP if table in LOOKED_UP else ""
+    return "".join(f" AND NOT EXISTS ({_hidden(alias, look_up, *each)})" for each in _concerns().get(table, ()))
 
 
-def _hidden(alias: str, column: str, through: str, element: str) -> str:
+def _hidden(alias: str, look_up: str, column: str, through: str, element: str) -> str:
     sets = " OR ".join(f"get_bit({HIDDEN}::varbit, hiding.{each}) = 1" for each in ("set_number", "facet_number"))
     inherited, rest = _inherited(), f"hiding.storage_id = {STORAGE}::uuid AND ({sets})"
     if not through:
-        return f"SELECT FROM {inherited} hiding WHERE hiding.id = {alias}.{column} AND {rest}"
+        return f"SELECT FROM {inherited} hiding WHERE hiding.id = {alias}.{column} AND {rest}{look_up}"
     return (
         f"SELECT FROM {through} concerned JOIN {inherited} hiding ON hiding.id = concerned.{element}"
         f" WHERE concerned.storage_id = {STORAGE}::uuid AND concerned.id = {alias}.{column} AND {rest}"

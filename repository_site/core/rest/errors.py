@@ -161,7 +161,9 @@ def _answers_message(context: dict[str, Any] | None) -> str:
 
 
 def is_api_path(path: str) -> bool:
-    return "_api" in path.split("/")
+    """Tell whether programs use an address: those below `_api`, and those of SCIM (D540)."""
+    parts = path.split("/")
+    return "_api" in parts or parts[2:4] == ["scim", "v2"]
 
 
 def server_error(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

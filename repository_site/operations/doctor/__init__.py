@@ -36,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     Check("sessions", "signed with the secret key of this server", "database.sessions"),
     Check("replica", "reachable, and a standby (only with DATABASE_REPLICA_URL)", "database.replica"),
     Check("listening", "notifications of the database arrive; no pooler loses them", "database.listening"),
+    Check("permission sets", "they apply to the right elements", "permissions.inherited_sets"),
     Check("sizes", "sizes of the database, its tables and its storages", "growth.sizes"),
     Check("dead rows", "autovacuum keeps up", "growth.dead_rows"),
     Check("statistics", "recent statistics for the query planner", "growth.statistics"),

@@ -20,12 +20,19 @@ from unfold.enums import ActionVariant
 from storage.admin.sign_on.forms import ProviderForm
 from storage.admin.sign_on.rule_page import rules_page
 from storage.admin.site_base import SiteModelAdmin
+from storage.admin.tokens.forms import SCIM
 from storage.back_office import site_office
 from storage.back_office.cells import NOTHING, badge, badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.models import IdentityProvider
-from storage.single_sign_on.providers import back_channel_address, callback_address, remove_provider, save_provider
+from storage.single_sign_on.providers import (
+    back_channel_address,
+    callback_address,
+    remove_provider,
+    save_provider,
+    scim_address,
+)
 from storage.tenancy.addresses import public_base
 
 
@@ -36,7 +43,7 @@ class IdentityProviderAdmin(SiteModelAdmin):
     search_fields = ("name", "key", "issuer")
     search_help_text = gettext_lazy("Search by name and issuer")
     actions = None
-    actions_detail = ("edit_rules", "remove")
+    actions_detail = ("edit_rules", "issue_token", "remove")
 
     @admin.display(description=gettext_lazy("scope"))
     def scope(self, provider: IdentityProvider) -> str | SafeString:
@@ -101,7 +108,9 @@ class IdentityProviderAdmin(SiteModelAdmin):
                     (_("Redirect address"), callback_address(request, provider)),
                     (_("Address after signing out"), f"{public_base(request)}/admin/login/"),
                     (_("Back-channel logout address"), back_channel_address(request, provider)),
+                    *([(_("SCIM address"), scim_address(request, provider))] if provider.collection else []),
                 ],
+                "directory": _directory(provider),
             },
         )
         return page.render(self, request, form)
@@ -109,6 +118,14 @@ class IdentityProviderAdmin(SiteModelAdmin):
     @action(description=gettext_lazy("Rules"), url_path="edit-rules", icon="rule")
     def edit_rules(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect("admin:storage_identityprovider_rules", self._found(request, object_id).pk)
+
+    @action(description=gettext_lazy("SCIM token"), url_path="issue-token", icon="key")
+    def issue_token(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        provider = self._found(request, object_id)
+        if provider.collection is None:
+            messages.error(request, _("Only providers of a collection can provision people with SCIM."))
+            return redirect("admin:storage_identityprovider_change", provider.pk)
+        return redirect(f"{reverse('admin:storage_apitoken_add')}?place={SCIM}{provider.pk}")
 
     def rules_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         return rules_page(self, request, self._found(request, object_id))
@@ -144,3 +161,14 @@ class IdentityProviderAdmin(SiteModelAdmin):
         if found is None:
             raise Http404
         return found
+
+
+def _directory(provider: IdentityProvider) -> dict[str, int]:
+    """Return how many people and groups the directory has sent; empty without any."""
+    people, groups = provider.people, provider.groups.count()
+    found = {
+        "people": people.count(),
+        "inactive": people.filter(is_active=False).count(),
+        "without_account": people.filter(account=None, is_active=True).count(),
+    }
+    return {**found, "groups": groups} if found["people"] or groups else {}

@@ -24,11 +24,13 @@ from storage.access.token_limits import TokenLimits, facet_names
 from storage.access.tokens import NAME_LENGTH, IssuedToken, issue_token
 from storage.back_office.domain_forms import DomainForm, Fieldsets
 from storage.back_office.fields import LinesField, MomentField, RoleField, UserField
-from storage.models import ApiToken, Storage, StorageCollection
+from storage.models import ApiToken, IdentityProvider, Storage, StorageCollection
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
 TICKET_SALT = "issue-token"
+# Begins the choices of directories.
+SCIM = "scim:"
 
 
 class LimitsForm(DomainForm):
@@ -171,6 +173,13 @@ class IssueForm(LimitsForm):
     def token_context(self) -> Context:
         raise NotImplementedError
 
+    def token_roles(self) -> list[Role]:
+        return list(self.cleaned_data["roles"])
+
+    def directory(self) -> IdentityProvider | None:
+        """Return the provider of a token of SCIM (D541)."""
+        return None
+
     def issue(self) -> IssuedToken | None:
         """Return the new token, or None with errors in the form."""
         given = self.cleaned_data
@@ -178,13 +187,14 @@ class IssueForm(LimitsForm):
             lambda: issue_token(
                 self.token_context(),
                 given["name"],
-                given.get("roles", [Role.ADMINISTRATOR]),
+                self.token_roles(),
                 user_id=given.get("user_id"),
                 valid_from=given["valid_from"],
                 valid_until=given["valid_until"],
                 never_expires=given["never_expires"],
                 limits=self.limits,
                 token_id=given["ticket"],
+                provider=self.directory(),
             )
         )
 
@@ -217,7 +227,7 @@ class StorageIssueForm(IssueForm):
 
 
 class AdministrativeIssueForm(IssueForm):
-    """Form for a token of a collection or of the site, which always has the role Administrator."""
+    """Form for an Administrator's token of a collection or of the site, or for a token of SCIM, which has no role."""
 
     fieldsets = (
         (None, {"fields": ("name", "place", "ticket")}),
@@ -228,7 +238,10 @@ class AdministrativeIssueForm(IssueForm):
     place = forms.ChoiceField(
         label=_("For"),
         widget=UnfoldAdminSelectWidget(),
-        help_text=_("The token has the role Administrator there. It gives no access to storages."),
+        help_text=_(
+            "The token has the role Administrator there, and gives no access to storages. A token of SCIM has no role;"
+            " the directory of an identity provider uses it to provision people."
+        ),
     )
 
     def __init__(self, data: Any = None, **options: Any) -> None:
@@ -237,9 +250,22 @@ class AdministrativeIssueForm(IssueForm):
         names = [(key, _("Collection %s") % each) for key, each in self.collections.items()]
         field = self.fields["place"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  declared above
+        found = IdentityProvider.objects.exclude(collection=None).select_related("collection")
+        self.directories = {f"{SCIM}{each.pk}": each for each in found}
+        text = _("SCIM for %(provider)s, collection %(collection)s")
+        names += [
+            (key, text % {"provider": each, "collection": each.collection}) for key, each in self.directories.items()
+        ]
         field.choices = [("", _("The whole installation")), *names]
         field.required = False
 
+    def token_roles(self) -> list[Role]:
+        return [] if self.directory() else [Role.ADMINISTRATOR]
+
+    def directory(self) -> IdentityProvider | None:
+        return self.directories.get(self.cleaned_data["place"])
+
     def token_context(self) -> Context:
-        collection = self.collections.get(self.cleaned_data["place"])
+        directory = self.directory()
+        collection = directory.collection if directory else self.collections.get(self.cleaned_data["place"])
         return Context(ContextType.COLLECTION, collection) if collection else Context(ContextType.SITE)

@@ -28,7 +28,7 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from storage.access.tokens import IssuedToken, context_of_token, revoke_token
-from storage.admin.tokens.forms import IssueForm
+from storage.admin.tokens.forms import SCIM, IssueForm
 from storage.admin.tokens.limits import LimitPages
 from storage.back_office.cells import NOTHING, ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
@@ -37,6 +37,7 @@ from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import ApiToken, TokenState
 from storage.models.tokens import TokenQuerySet
 from storage.options import Role
+from storage.single_sign_on.providers import scim_address
 from storage.tenancy.addresses import public_base
 
 STATES = {
@@ -200,12 +201,12 @@ class TokenPages(LimitPages):
         """Fill the form for a replacement with the values of the old token."""
         like = self.get_queryset(request).filter(pk__in=uuids_of(request.GET.get("like", ""))).first()
         if like is None:
-            return {}
+            return {"place": request.GET.get("place", "")}
         return {
             "name": like.name,
             "roles": like.roles,
             "user_id": like.user_id,
-            "place": str(like.collection_id or ""),
+            "place": f"{SCIM}{like.provider_id}" if like.provider_id else str(like.collection_id or ""),
             "networks": "\n".join(like.networks),
             "is_read_only": like.is_read_only,
             "facets": like.facets,
@@ -218,6 +219,9 @@ class TokenPages(LimitPages):
 
     def _issued_page(self, request: HttpRequest, issued: IssuedToken, title: Any, note: str = "") -> HttpResponse:
         address = f"{public_base(request)}{context_of_token(issued.token).path}/_api/rest"
+        calls = [f"{address}/info", f"{address}/facets"]
+        if issued.token.provider is not None:
+            calls = [f"{scim_address(request, issued.token.provider)}/Users"]
         header = f"Authorization: Bearer {issued.value}"
         context = {
             **self.admin_site.each_context(request),
@@ -229,7 +233,7 @@ class TokenPages(LimitPages):
             "secret": issued.value,
             "done_address": reverse("admin:storage_apitoken_changelist"),
             "roles": role_badges(issued.token.roles),
-            "calls": [f"curl -H '{header}' {address}/{name}" for name in ("info", "facets")],
+            "calls": [f"curl -H '{header}' {each}" for each in calls],
         }
         response = TemplateResponse(request, "back_office/tokens/issued.html", context)
         response["Cache-Control"] = "no-store"

@@ -49,7 +49,7 @@ class ScopeFilter(DropdownFilter):
 class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     list_display = ("name", "scope", "role_list", "state_badge", "ends", "last_used", "issued")
     list_filter = (ScopeFilter, TokenStateFilter, TokenRoleFilter)
-    list_select_related = ("storage__collection", "collection")
+    list_select_related = ("storage__collection", "collection", "provider")
     search_fields = ("name", "storage__key", "collection__key")
     fieldsets = (
         (None, {"fields": ("name", "scope", "state_badge", "role_list", "user_id", "id")}),
@@ -76,6 +76,9 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
         if token.storage is not None:
             link = '<a href="{}/admin/storage/apitoken/{}/change/" class="text-link">{}</a>'
             return format_html(link, storage_path(token.storage), token.pk, str(token.storage))
+        if token.provider is not None:
+            words = {"provider": token.provider, "collection": token.collection}
+            return format_html("{}", _("SCIM for %(provider)s, collection %(collection)s") % words)
         if token.collection is not None:
             return format_html("{}", _("Collection %s") % token.collection)
         return badge(_("Installation"), "info")

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
+from repository_site.core.problems import NotFound
 from repository_site.core.terminal.command_line import RepositoryCommand
 from storage.management.validity_arguments import add_validity_argument
 from storage.options import Role
@@ -29,20 +30,23 @@ class Command(RepositoryCommand):
   manage.py issue_token acme handbook --name feed --role analyzer --operation followChanges getElement
   manage.py issue_token acme _admin --name ops --role administrator        for the administration of a collection
   manage.py issue_token _sysadmin _admin --name ops --role administrator   for the administration of the site
+  manage.py issue_token acme _admin --name "Entra ID" --scim acme-id       for the directory of an identity provider
 """
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("collection", help="id of the collection, or _sysadmin")
         parser.add_argument("storage", help="id of the storage, or _admin")
         parser.add_argument("--name", required=True, help="purpose of the token, shown in lists")
-        parser.add_argument(
+        kind = parser.add_mutually_exclusive_group(required=True)
+        kind.add_argument(
             "--role",
-            required=True,
             action="append",
             nargs="+",
             choices=[role.value for role in Role],
+            default=[],
             help="role of the token; repeat the option for several roles",
         )
+        kind.add_argument("--scim", metavar="PROVIDER", help="id of the identity provider whose directory uses SCIM")
         parser.add_argument("--user", type=UUID, metavar="ID", help="id of the user element that uses the token")
         add_validity_argument(parser, "90 days from now, or REPOSITORY_TOKEN_DAYS days")
         parser.add_argument("--read-only", action="store_true", help="refuse all operations that write")
@@ -56,10 +60,16 @@ class Command(RepositoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.access.token_limits import TokenLimits
         from storage.access.tokens import issue_token
+        from storage.models import IdentityProvider
         from storage.tenancy.contexts import context_at
 
         context = context_at(options["collection"], options["storage"])
         end = options["valid_until"]
+        provider = None
+        if options["scim"] is not None:
+            provider = IdentityProvider.objects.filter(key=options["scim"], collection=context.collection).first()
+            if provider is None:
+                raise NotFound(f"The collection {options['collection']} has no identity provider {options['scim']}.")
         issued = issue_token(
             context,
             options["name"],
@@ -70,6 +80,7 @@ class Command(RepositoryCommand):
             limits=TokenLimits(
                 _all(options["network"]), options["read_only"], _all(options["facet"]), _all(options["operation"])
             ),
+            provider=provider,
         )
         until = issued.token.valid_until
         validity = f"valid until {until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if until else "without an end"

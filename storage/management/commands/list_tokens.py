@@ -39,7 +39,9 @@ class Command(RepositoryCommand):
 
         context = context_at(options["collection"], options["storage"])
         now = timezone.now()
-        rows = [_row(token, now) for token in tokens_of(context).prefetch_related("addresses")]
+        rows = [
+            _row(token, now) for token in tokens_of(context).select_related("provider").prefetch_related("addresses")
+        ]
         if options["json"]:
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
@@ -71,7 +73,8 @@ def _row(token: ApiToken, now: datetime) -> dict[str, str]:
 
 
 def _scope(token: ApiToken) -> str:
-    parts = ["read-only"] if token.is_read_only else []
+    parts = [f"scim={token.provider.key}"] if token.provider else []
+    parts += ["read-only"] if token.is_read_only else []
     parts += [f"facets={','.join(token.facets)}"] if token.facets else []
     parts += [f"operations={','.join(token.operations)}"] if token.operations else []
     return " ".join(parts)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from uuid import UUID
 
 import pytest
 
-from storage.models import Storage
+from storage.access.user_directory import user_names
+from storage.models import IdentityProvider, Storage, StorageMembership
 from storage.options import Role
 from tests.elements.office import Office, main_text
+from tests.identity_provider import rule
 from tests.release.house import ID, STATES, HouseClient, MakeClient
+from tests.storage.scim.directory import directory_of
 
 pytestmark = pytest.mark.django_db
 PAGE = "handover/"
@@ -41,6 +45,32 @@ def test_everything_is_handed_over_after_a_preview(office: Office, cora: HouseCl
     assert "9 of 9 elements, done" in main_text(report)
     assert owner(cora, "released") == ID["dora"]
     assert "Hand over: Ben → Dora" in office.page("elements/bulk/runs/")
+
+
+def test_the_work_of_people_who_have_left_is_offered(office: Office, house: Storage, desk: MakeClient) -> None:
+    """A directory deactivates a person with a user element (D545)."""
+    provider = IdentityProvider.objects.create(
+        key="acme", name="Acme ID", collection=house.collection, issuer="x", client_id="r", mail_domains=["example.org"]
+    )
+    ben = desk(user="ben")
+    name = user_names(house, [UUID(ID["ben"])])[UUID(ID["ben"])]
+    rule(provider, house, "approver", claim="title", value="Clerk", user_claim="name", user_attribute="name")
+    directory = directory_of(provider)
+    made = directory.person("ben", title="Clerk", displayName=name)
+    membership = StorageMembership.objects.get(account__email="ben@example.org")
+    assert (membership.roles, str(membership.user_id)) == (["approver"], ID["ben"])
+    assert "can no longer sign in" not in office.page(PAGE)
+    assert ben.get("rest/info").status_code == 200
+    directory.patch(f"Users/{made['id']}", {"op": "Replace", "path": "active", "value": "False"})
+    assert ben.get("rest/info").status_code == 401
+    membership.refresh_from_db()
+    assert membership.roles == []
+    page = office.get(PAGE).content.decode()
+    assert re.search(rf'can no longer sign in.*<a class="el-link" href="\?from={ID["ben"]}">{name}</a>', page)
+    directory.patch(f"Users/{made['id']}", {"op": "Replace", "path": "active", "value": "True"})
+    membership.refresh_from_db()
+    assert (membership.roles, str(membership.user_id)) == (["approver"], ID["ben"])
+    assert "can no longer sign in" not in office.page(PAGE)
 
 
 def test_a_link_can_choose_the_person(office: Office) -> None:

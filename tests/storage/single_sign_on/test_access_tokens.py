@@ -18,6 +18,7 @@ from storage.single_sign_on.outgoing_requests import forget_providers
 from storage.tenancy.contexts import Context, ContextType, find_context
 from tests.api_client import ApiClient
 from tests.identity_provider import TestedProvider, sign_in
+from tests.storage.scim.directory import directory_of
 
 pytestmark = pytest.mark.django_db
 AUDIENCE = "api://repository"
@@ -91,6 +92,22 @@ def test_a_provider_whose_keys_cannot_be_loaded(
     forget_providers()
     there.changed_metadata = {}
     assert api.get("/acme/handbook/_api/rest/info", headers=header).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+def test_a_person_of_the_directory(allowed: IdentityProvider, there: TestedProvider, method: str) -> None:
+    """Somebody who has never signed in with a browser: the directory knows the groups, and ends the access (D545)."""
+    directory = directory_of(allowed)
+    made = directory.person("jo")
+    group = directory.group("editors", made["id"])
+    caller = recognise_access_token(token_of(there, groups=[]), find_context("acme", "handbook"))
+    assert (caller.label, caller.roles) == (f"staff:{StaffAccount.objects.get().pk}", frozenset({Role.EDITOR}))
+    directory.patch(f"Groups/{group['id']}", {"op": "remove", "path": "members"})
+    assert recognise_access_token(token_of(there), find_context("acme", "handbook")).roles == frozenset()
+    change = {"schemas": [], "Operations": [{"op": "replace", "path": "active", "value": False}]}
+    assert directory.ask(method, f"Users/{made['id']}", change).status_code < 300
+    with pytest.raises(Unauthenticated):
+        recognise_access_token(token_of(there), find_context("acme", "handbook"))
 
 
 def test_the_api_accepts_it(allowed: IdentityProvider, there: TestedProvider, api: ApiClient, storage: Storage) -> None:
