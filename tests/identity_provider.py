@@ -49,6 +49,7 @@ class TestedProvider:
         self.sign: Callable[[Claims], str] = self.signed
         self.changed_metadata: Claims = {}
         self.user_info: Claims | None = None
+        self.token_answer: Any = None
         self.redirects_to = ""
         self.asked: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
@@ -121,6 +122,8 @@ class TestedProvider:
         challenge = base64.urlsafe_b64encode(verifier).rstrip(b"=").decode()
         if asked is None or asked["code_challenge"] != challenge or asked["redirect_uri"] != form["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
+        if self.token_answer is not None:
+            return 200, self.token_answer
         id_token = self.sign(self.id_claims(nonce=asked["nonce"]))
         return 200, {"access_token": "opaque", "token_type": "Bearer", "expires_in": 300, "id_token": id_token}
 

@@ -84,6 +84,7 @@ def request_bulk(
         changed_on=now,
     )
     if total > SMALL:
+        caller.require_lasting()
         _refuse_second(caller)
         run.save(force_insert=True)
         run_bulk.enqueue(storage, run=str(run.id))

@@ -119,7 +119,7 @@ class MessageTexts:
             return title, [_("If you do not know this address, give the token a new value or revoke it.")], path
         words = {"name": data["name"], "date": self._day(data["end"])}
         title = _("The token %(name)s ends on %(date)s") % words
-        return title, [_("Programs that use it lose access then. Rotate it with a new end, or replace it.")], path
+        return title, [_("Programs that use it lose access then. Give it a new end, or replace it.")], path
 
     def _name(self, message: Message) -> str:
         found = self.seen.get(str(message.element_id))

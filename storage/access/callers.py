@@ -56,10 +56,18 @@ class Caller:
     element_id: UUID | None = None
     throttle_key: str = ""
     scope: Scope = UNLIMITED
+    is_lasting: bool = True
+    """Whether a background job can find the caller again, to continue with its work."""
 
     def require_role(self, role: Role) -> None:
         if role not in self.roles:
             raise Forbidden(_("This needs the role %(role)s.") % {"role": role})
+
+    def require_lasting(self) -> None:
+        """Refuse work for a background job by a caller whose rights nobody knows when it runs (D510)."""
+        if not self.is_lasting:
+            text = _("An access token of an identity provider cannot start a background job. Use an API token.")
+            raise Forbidden(text)
 
 
 def anonymous_reader(request: HttpRequest) -> Caller:

@@ -90,9 +90,14 @@ def change_membership(
     loses = membership.account == by and not by.is_superuser and not _administers(membership.storage, kept)
     if loses and not is_confirmed:
         raise Warned(_("You would no longer be an administrator of this storage and could not undo this yourself."))
-    membership.set_roles(StorageMembership.BY_HAND, terms.roles)
-    membership.user_id = terms.user_id
     with transaction.atomic():
+        # A sign-in may be refreshing the roles by rules.
+        held = StorageMembership.objects.select_for_update().filter(pk=membership.pk).first()
+        if held is None:
+            raise Conflict(_("The membership no longer exists."))
+        membership.roles, membership.origins = held.roles, held.origins
+        membership.set_roles(StorageMembership.BY_HAND, terms.roles)
+        membership.user_id = terms.user_id
         membership.save(update_fields=["roles", "origins", "user_id"])
         adopt_messages(membership)
 

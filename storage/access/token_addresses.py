@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,8 +27,10 @@ MOST_KEPT = 20
 # New networks of a token that are told within a day.
 MOST_TOLD = 5
 KEPT_DAYS = 90
-# Uses collect while the database is unreachable. Beyond this many, new ones are dropped.
+# Uses collect while the database is unreachable. Beyond this many, new ones are dropped. A token has a part of them: it
+# can be used from countless addresses of one network, and must not displace the uses of others.
 MAX_WAITING = 10_000
+MAX_OF_TOKEN = 200
 DAY = timedelta(days=1)
 log = structlog.get_logger("token-addresses")
 
@@ -53,6 +55,7 @@ class UseLog:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._uses: dict[Key, Use] = {}
+        self._numbers: Counter[tuple[UUID, bool]] = Counter()
 
     def note(self, key: Key) -> None:
         now = time.time()
@@ -61,13 +64,20 @@ class UseLog:
             if use is not None:
                 use.requests += 1
                 use.last = now
-            elif len(self._uses) < MAX_WAITING:
-                self._uses[key] = Use(1, now, now)
+            else:
+                self._add(key, Use(1, now, now))
+
+    def _add(self, key: Key, use: Use) -> None:
+        whose = key[0], key[2]
+        if len(self._uses) < MAX_WAITING and self._numbers[whose] < MAX_OF_TOKEN:
+            self._uses[key] = use
+            self._numbers[whose] += 1
 
     def take(self) -> dict[Key, Use]:
         """Return the uses since the last call, by network."""
         with self._lock:
             taken, self._uses = self._uses, {}
+            self._numbers.clear()
         found: dict[Key, Use] = {}
         for (token, address, is_refused), use in taken.items():
             key = token, address if "/" in address else network_of(address), is_refused
@@ -83,8 +93,8 @@ class UseLog:
             for key, use in uses.items():
                 if key in self._uses:
                     self._uses[key].add(use)
-                elif len(self._uses) < MAX_WAITING:
-                    self._uses[key] = use
+                else:
+                    self._add(key, use)
 
 
 _log = UseLog()

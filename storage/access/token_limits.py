@@ -31,11 +31,14 @@ class TokenLimits:
     facets: Sequence[str] = ()
     operations: Sequence[str] = ()
 
-    def of_storage(self, storage: Storage | None) -> tuple[TokenLimits, list[str]]:
-        """Return the limits as they are stored, and the problems with them."""
+    def of_storage(self, storage: Storage | None, kept: Iterable[str] = ()) -> tuple[TokenLimits, list[str]]:
+        """Return the limits as they are stored, and the problems with them. A token may keep facets that are gone:
+        without its only one, it would have no limit any more."""
         networks, problems = _networks(self.networks)
-        facets, unknown = _known(self.facets, facet_names(storage) if storage and self.facets else (), "facets")
-        operations, strange = _known(self.operations, operation_ids() if self.operations else (), "operations")
+        names = [*facet_names(storage), *kept] if storage and self.facets else ()
+        facets, unknown = _known(self.facets, names, "facets")
+        given = [_documented().get(each.strip().lower(), each) for each in self.operations]
+        operations, strange = _known(given, operation_ids() if given else (), "operations")
         return TokenLimits(networks, self.is_read_only, facets, operations), problems + unknown + strange
 
 
@@ -111,14 +114,22 @@ def facet_names(storage: Storage) -> list[str]:
 @cache
 def operation_ids() -> frozenset[str]:
     """Return the ids of all operations of the API, as its addresses declare them."""
-    return frozenset(_operations(get_resolver().url_patterns))
+    return frozenset(id for id, _ending in _operations(get_resolver().url_patterns))
 
 
-def _operations(patterns: Iterable[Any]) -> Iterator[str]:
+@cache
+def _documented() -> dict[str, str]:
+    """Return the ids of operations by those of the OpenAPI document, in lower case. It tells the addresses and methods
+    of one operation apart; a token can use all of them, or none."""
+    found = _operations(get_resolver().url_patterns)
+    return {f"{id}{ending}{post}".lower(): id for id, ending in found for post in ("", "ByPost")}
+
+
+def _operations(patterns: Iterable[Any]) -> Iterator[tuple[str, str]]:
     for each in patterns:
         yield from _operations(getattr(each, "url_patterns", ()))
         view = getattr(each, "callback", None)
         for action in getattr(view, "actions", {}).values():
             operation = getattr(getattr(view.cls, action), "operation", None)  # type: ignore[union-attr]  # a viewset
             if operation is not None:
-                yield operation.id
+                yield operation.id, view.initkwargs.get("id_suffix", "")  # type: ignore[union-attr]  # a viewset

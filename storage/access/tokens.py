@@ -88,17 +88,16 @@ def issue_token(
     if not name.strip():
         problems.append(placed("name", _("a token needs a name.")))
     if provider is not None:
-        problems += _directory_problems(provider, context, granted, stored)
+        problems += directory_problems(provider, context, granted, stored)
     elif not granted:
         problems.append(placed("roles", _("a token needs at least one of %(roles)s.") % {"roles": ", ".join(Role)}))
     if len(name) > NAME_LENGTH:
         problems.append(placed("name", _("longer than %(limit)d characters.") % {"limit": NAME_LENGTH}))
     if valid_until is not None and never_expires:
         problems.append(placed("valid until", _("a token that never expires has no end.")))
-    elif valid_until is not None:
-        problems += end_problems(valid_until, max(start, now))
     elif not never_expires:
-        valid_until = usual_end(start)
+        valid_until = valid_until or usual_end(start)
+        problems += end_problems(valid_until, max(start, now))
     if context.storage is None and granted and Role.ADMINISTRATOR not in granted:
         problems.append(placed("roles", _("a token of an administrative context needs the role administrator.")))
     if user_id is not None and (context.storage is None or find_user(context.storage, user_id) is None):
@@ -130,7 +129,7 @@ def issue_token(
     return IssuedToken(token, value)
 
 
-def _directory_problems(
+def directory_problems(
     provider: IdentityProvider, context: Context, roles: list[Role], limits: TokenLimits
 ) -> Iterable[str]:
     if context.storage is not None or context.collection is None or context.collection.pk != provider.collection_id:
@@ -143,7 +142,8 @@ def _directory_problems(
 
 def usual_end(start: datetime) -> datetime:
     """Return the end of a token whose issuer has named none (D485)."""
-    return start + timedelta(days=settings.TOKEN_DAYS)
+    days = timedelta(days=settings.TOKEN_DAYS)
+    return min(start, LATEST - days) + days
 
 
 def end_problems(end: datetime, start: datetime) -> list[str]:

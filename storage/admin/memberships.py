@@ -239,7 +239,8 @@ def explain_origins(field: forms.Field, membership: StorageMembership | None) ->
     if membership is not None and (granted := membership.roles_by_rules):
         names = ", ".join(map(str, role_names(granted)))
         field.required = False
-        field.help_text = _("Rules of an identity provider grant: %s. These roles are granted by hand.") % names
+        text = _("Rules of an identity provider grant: %s. Choose only roles that you grant by hand.")
+        field.help_text = text % names
 
 
 def acting(request: HttpRequest) -> StaffAccount:

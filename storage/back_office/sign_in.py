@@ -25,6 +25,8 @@ from storage.access.sign_ins import SignInBlocked, begin_attempt
 from storage.accounts.waiting_sign_ins import PAGE as FACTOR_PAGE
 from storage.accounts.waiting_sign_ins import let_wait, must_wait
 from storage.models import StaffAccount
+from storage.single_sign_on.linking import drop_stale_roles
+from storage.single_sign_on.provider_sessions import follow_session
 from storage.single_sign_on.providers import offered_providers, refuses_password
 from storage.single_sign_on.sessions import sign_out_address
 from storage.tenancy.addresses import public_base
@@ -53,6 +55,9 @@ class SignInForm(AuthenticationForm):
             attempt.failed()
             raise
         attempt.succeeded()
+        drop_stale_roles(self.get_user())
+        # Somebody who has begun to sign in at a provider has a short session.
+        self.request.session.set_expiry(None)
         if must_wait(self.get_user(), is_password=True):
             self.waiting = self.get_user()
             raise ValidationError("", code="second_factor")
@@ -148,5 +153,7 @@ class GuardedSignIn(UnfoldAdminSite):
         return response
 
     def _change_password(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> HttpResponse:
+        before = request.session.session_key
         response: HttpResponse = super().password_change(request, extra_context)
+        follow_session(before, request.session.session_key)
         return response

@@ -21,7 +21,7 @@ FORMAT = 1
 CONTENTS = "contents.json"
 TOKEN_MOMENTS = (
     "valid_from", "valid_until", "created_on", "last_used_on", "revoked_on", "rotated_on", "old_valid_until",
-    "old_last_used_on",
+    "old_last_used_on", "limited_on",
 )  # fmt: skip
 TOKEN_LIMITS = ("networks", "is_read_only", "facets", "operations")
 STORAGE_SETTINGS = (

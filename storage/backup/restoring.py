@@ -103,9 +103,9 @@ def restore_storage(
     """Restore a storage at its address and with its id, or a copy at another address.
 
     A copy has neither the tokens nor the memberships of the original. Tokens are disabled unless `with_tokens` is set;
-    tokens that were revoked or rotated after the backup stay disabled (D205). Content that exceeds a limit of the
-    installation is refused, unless `over_limits` accepts it. Contents of files are only checked unless `keep_contents`
-    is set.
+    tokens that were revoked, rotated or limited after the backup stay disabled (D205). Content that exceeds a limit of
+    the installation is refused, unless `over_limits` accepts it. Contents of files are only checked unless
+    `keep_contents` is set.
     """
     try:
         with _opened(path) as archive, transaction.atomic():

@@ -38,8 +38,8 @@ def announce_after_commit() -> None:
 
 
 def record_token(token: ApiToken, type: EventType, **more: Any) -> None:
-    """Record that a token of a storage was issued, revoked, that its values have changed (D342), that it ends soon
-    (D486), or that it was used from a new address (D487)."""
+    """Record that a token of a storage was issued or revoked, that its values (D342) or limits (D509) have changed,
+    that it ends soon (D486), or that it was used from a new address (D487)."""
     if token.storage is None:
         return
     data: dict[str, Any] = {"tokenId": str(token.id), "name": token.name, "roles": [*token.roles]}

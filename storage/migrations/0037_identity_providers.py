@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ("scopes", models.CharField(default="openid profile email", help_text="Separated by spaces.", max_length=200, verbose_name="scopes")),
                 ("mail_domains", django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=253), blank=True, default=list, help_text="Domains of the accounts that the provider signs in.", size=None, verbose_name="mail domains")),
                 ("refuses_passwords", models.BooleanField(default=False, help_text="Accounts with these mail domains cannot sign in with a password, except site administrators.", verbose_name="no passwords")),
-                ("verifies_addresses", models.BooleanField(default=False, help_text="The provider verifies every address of these domains, although its tokens do not say so.", verbose_name="addresses are verified")),
+                ("verifies_addresses", models.BooleanField(default=False, help_text="The provider verifies every address of these domains, even if its tokens do not say so.", verbose_name="addresses are verified")),
                 ("accepts_tokens", models.BooleanField(default=False, help_text="The API accepts access tokens of the provider.", verbose_name="access tokens")),
                 ("audience", models.CharField(blank=True, help_text="The audience that access tokens must have.", max_length=200, verbose_name="audience")),
                 ("is_enabled", models.BooleanField(default=True, verbose_name="enabled")),

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0040_membership_origins")]
+    dependencies = [("storage", "0042_remembered_limits")]
     operations = [
         migrations.AlterField(
             model_name="filetext",

@@ -32,6 +32,7 @@ class EventType(models.TextChoices):
     CONFIGURATION_CHANGED = "configuration.changed"
     TOKEN_CREATED = "token.created"
     TOKEN_ROTATED = "token.rotated"
+    TOKEN_CHANGED = "token.changed"
     TOKEN_REVOKED = "token.revoked"
     TOKEN_EXPIRING = "token.expiring"
     TOKEN_NEW_ADDRESS = "token.newAddress"

@@ -59,7 +59,7 @@ class IdentityProvider(models.Model):
     verifies_addresses = models.BooleanField(
         _("addresses are verified"),
         default=False,
-        help_text=_("The provider verifies every address of these domains, although its tokens do not say so."),
+        help_text=_("The provider verifies every address of these domains, even if its tokens do not say so."),
     )
     accepts_tokens = models.BooleanField(
         _("access tokens"), default=False, help_text=_("The API accepts access tokens of the provider.")

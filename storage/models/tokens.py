@@ -45,6 +45,9 @@ class TokenRevocation(models.Model):
     revoked_on = models.DateTimeField(null=True)
     rotated_on = models.DateTimeField(null=True, help_text="The last rotation, which replaced all earlier values.")
     old_ended_on = models.DateTimeField(null=True, help_text="When the old value of a rotation was ended early.")
+    limited_on = models.DateTimeField(
+        null=True, help_text="The last change of the limits, which an earlier backup lacks."
+    )
 
     def __str__(self) -> str:
         return str(self.token_id)
@@ -82,6 +85,7 @@ class ApiToken(models.Model):
     is_read_only = models.BooleanField(default=False, db_default=False)
     facets = ArrayField(models.CharField(max_length=100), blank=True, default=list, db_default=[])
     operations = ArrayField(models.CharField(max_length=100), blank=True, default=list, db_default=[])
+    limited_on = models.DateTimeField(null=True, help_text="The last change of the limits or of the end (D509).")
     reminded_days = models.PositiveSmallIntegerField(null=True, help_text="Last stage of reminders, in days (D486).")
 
     objects = TokenQuerySet.as_manager()

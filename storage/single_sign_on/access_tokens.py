@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+from hashlib import sha256
 from typing import Any
 
 import orjson
 import structlog
 from django.db.models import Q
 
-from repository_site.core.problems import Unauthenticated
+from repository_site.core.problems import Busy, Forbidden, Unauthenticated
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.access.staff import LABEL as STAFF
-from storage.models import IdentityProvider, StaffAccount
+from storage.models import IdentityProvider
 from storage.options import Role
 from storage.single_sign_on.directory import with_directory
-from storage.single_sign_on.linking import person_of, refuses_account, rules_of, user_of
+from storage.single_sign_on.linking import find_account, free_user_of, person_of, refuses_account, rules_of
+from storage.single_sign_on.outgoing_requests import ProviderFailed
 from storage.single_sign_on.rules import grants_of
 from storage.single_sign_on.signed_tokens import LONGEST_TOKEN, TokenRefused, checked_access_token
 from storage.tenancy.contexts import Context
@@ -24,7 +26,9 @@ from storage.tenancy.contexts import Context
 # A JSON object in base64, as every JWT begins. Our own tokens begin with `crt_`.
 PREFIX = "eyJ"
 LABEL = "subject:"
+LONGEST_LABEL = 200
 REFUSED = "The token is unknown here, expired or revoked."
+AWAY = "The identity provider has not sent the keys to check this token. Try again shortly."
 log = structlog.get_logger("sign-on")
 
 
@@ -44,6 +48,9 @@ def recognise_access_token(value: str, context: Context) -> Caller:
         except TokenRefused as refused:
             log.info("access token refused", provider=provider.key, problem=str(refused))
             continue
+        except ProviderFailed as failed:
+            log.warning("provider did not answer", provider=provider.key, problem=str(failed))
+            raise Busy(AWAY, retry_after=5) from failed
         return _caller(provider, claims, context)
     raise Unauthenticated(REFUSED)
 
@@ -70,28 +77,31 @@ def _issuer(value: str) -> str:
 
 
 def _caller(provider: IdentityProvider, claims: dict[str, Any], context: Context) -> Caller:
-    from allauth.socialaccount.models import SocialAccount
-
     storage = context.storage
     assert storage is not None  # noqa: S101  checked above
     person = person_of(provider, claims)
-    linked = SocialAccount.objects.filter(provider=str(provider.pk), uid=person.subject).first()
-    account = StaffAccount.objects.filter(pk=linked.user_id).first() if linked else None
-    if account is None and person.address:
-        # A subject that has never signed in with a browser may be a person of the directory, perhaps a deactivated one.
-        known = Q(directory_people__provider=provider) | Q(deactivated_by=provider)
-        account = StaffAccount.objects.filter(known, email__iexact=person.address).first()
+    try:
+        account = find_account(provider, person)
+    except Forbidden:
+        raise Unauthenticated(REFUSED) from None
     if account is not None and refuses_account(provider, account):
         raise Unauthenticated(REFUSED)
     claims_known = with_directory(provider, account, person.claims)
     grant = grants_of(rules_of(provider, storage), claims_known).get(storage.pk)
     roles: frozenset[Role] = grant.roles if grant else frozenset()
     membership = account.memberships.filter(storage=storage).first() if account else None
-    user = membership.user_id if membership else (user_of(storage, grant) if grant else None)
+    user = membership.user_id if membership else (free_user_of(storage, grant) if grant else None)
     if user is not None:
         held = find_user(storage, user)
         if held is None or held.is_inactive:
             raise Unauthenticated(REFUSED)
         roles &= held.roles
-    label = f"{STAFF}{account.pk}" if account else f"{LABEL}{provider.key}:{person.subject}"[:200]
-    return Caller(CallerKind.STAFF if account else CallerKind.TOKEN, label, roles, user, label)
+    kind = CallerKind.STAFF if account else CallerKind.TOKEN
+    label = f"{STAFF}{account.pk}" if account else _label(provider, person.subject)
+    return Caller(kind, label, roles, user, label, is_lasting=False)
+
+
+def _label(provider: IdentityProvider, subject: str) -> str:
+    """Return the name of a subject without an account. A cut one could be that of another subject."""
+    label = f"{LABEL}{provider.key}:{subject}"
+    return label if len(label) <= LONGEST_LABEL else f"{LABEL}{provider.key}:{sha256(subject.encode()).hexdigest()}"

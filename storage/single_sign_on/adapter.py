@@ -8,8 +8,8 @@ from typing import Any
 import requests
 from allauth.core import context
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialApp, SocialLogin
-from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
+from allauth.socialaccount.providers.oauth2.client import OAuth2Client, OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
@@ -18,7 +18,7 @@ from requests.adapters import BaseAdapter
 
 from repository_site.core.sealing import Unsealable, unseal
 from storage.models import IdentityProvider
-from storage.single_sign_on.outgoing_requests import ProviderFailed, ask, fetch_json, is_web_address, metadata_of
+from storage.single_sign_on.outgoing_requests import ProviderFailed, ask, fetch_json, metadata_of
 from storage.single_sign_on.providers import PURPOSE, callback_address, provider_with
 from storage.single_sign_on.signed_tokens import TokenRefused, checked_id_token
 
@@ -108,9 +108,19 @@ def _app(provider: IdentityProvider) -> SocialApp:
     )
 
 
+class QueryClient(OAuth2Client):
+    """Client of a provider whose authorization endpoint may have a query of its own, as those of Entra B2C."""
+
+    def get_redirect_url(self, authorization_url: str, scope: Any, extra_params: Any) -> str:
+        address, _mark, own = authorization_url.partition("?")
+        found = str(super().get_redirect_url(address, scope, extra_params))
+        return f"{found}&{own}" if own else found
+
+
 class CheckedClientAdapter(OpenIDConnectOAuth2Adapter):
     """The protocol of one provider: metadata that we have checked, and ID tokens that we check."""
 
+    client_class = QueryClient
     state: dict[str, Any] | None = None
 
     @property
@@ -124,6 +134,12 @@ class CheckedClientAdapter(OpenIDConnectOAuth2Adapter):
     def openid_config(self) -> dict[str, Any]:
         return metadata_of(self.identity_provider)
 
+    def parse_token(self, data: Any) -> SocialToken:
+        """Return the access token, which only asks for the user info. Its end does not matter."""
+        if not isinstance(data, dict) or not isinstance(data.get("access_token"), str):
+            raise OAuth2Error("no access token")
+        return SocialToken(token=data["access_token"])
+
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         return callback_address(request, self.identity_provider)
 
@@ -134,14 +150,18 @@ class CheckedClientAdapter(OpenIDConnectOAuth2Adapter):
         if not isinstance(id_token, str):
             raise OAuth2Error("no ID token")
         claims = checked_id_token(provider, id_token, str((state.get("data") or {}).get(NONCE, "")))
-        raise SignedOn({**self._user_info(token.token, claims["sub"]), **claims}, id_token, state.get("next") or "")
+        more = self._user_info(token.token, claims["sub"])
+        if "email" in claims:
+            # It says whether its own address is verified, not the one in the ID token.
+            more.pop("email_verified", None)
+        raise SignedOn({**more, **claims}, id_token, state.get("next") or "")
 
     def _user_info(self, access_token: str, subject: str) -> dict[str, Any]:
         """Return further claims, for example groups. An answer about somebody else is refused."""
         address = self.openid_config.get("userinfo_endpoint")
-        if not is_web_address(address):
+        if address is None:
             return {}
-        found = fetch_json(str(address), {"Authorization": f"Bearer {access_token}"})
+        found = fetch_json(address, {"Authorization": f"Bearer {access_token}"})
         if found.get("sub") != subject:
             raise TokenRefused("user info of another subject")
         return found
@@ -165,7 +185,11 @@ class CheckedCallback(OAuth2CallbackView):
         return state, response
 
 
-_FAILURES = (ProviderFailed, TokenRefused, Unsealable, requests.RequestException, SocialApp.DoesNotExist, ValueError)
+# Also what allauth raises for metadata and answers of the wrong type.
+_FAILURES = (
+    *(ProviderFailed, TokenRefused, Unsealable, requests.RequestException, SocialApp.DoesNotExist),
+    *(ValueError, TypeError, AttributeError),
+)
 
 
 def begin(request: HttpRequest, provider: IdentityProvider, next_address: str) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import Invalid, placed
 from storage.models import IdentityProvider, StorageCollection
 from storage.single_sign_on.provider_sessions import end_sessions
-from storage.single_sign_on.providers import save_provider
+from storage.single_sign_on.providers import save_provider, take_turn
 
 # Names in the environment, and the fields that they set.
 NAMES = {
@@ -30,13 +30,19 @@ NAMES = {
 
 @transaction.atomic
 def adopt_configured_providers() -> None:
-    """Store the providers of the environment, and disable those that it no longer has. Keeps their rules and people."""
+    """Store the providers of the environment, and disable those that it no longer has. Keeps their rules and people.
+
+    A provider gives up its domains when it is disabled, and all do before domains are assigned again: the order of the
+    list does not matter.
+    """
+    take_turn()
     keys = [str(each["id"]) for each in settings.SIGN_ON_PROVIDERS]
     gone = IdentityProvider.objects.filter(is_from_settings=True, is_enabled=True).exclude(key__in=keys)
     for provider in gone:
         provider.is_enabled = False
         provider.save(update_fields=["is_enabled"])
         end_sessions(provider)
+    IdentityProvider.objects.filter(is_from_settings=True).update(mail_domains=[])
     for given in settings.SIGN_ON_PROVIDERS:
         try:
             _adopt(given)
@@ -50,8 +56,13 @@ def _adopt(given: dict[str, Any]) -> None:
     if provider.key and not provider.is_from_settings:
         raise Invalid(_("The provider is not valid."), [placed("id", _("another provider has this id."))])
     fields = {"collection": _collection(given), "is_from_settings": True, "is_enabled": True}
-    fields |= {field: given[name] for name, field in NAMES.items() if name in given}
+    # A part that was removed must not keep its former value.
+    fields |= {field: given.get(name, _default(field)) for name, field in NAMES.items()}
     save_provider(provider, fields, given.get("clientSecret", ""))
+
+
+def _default(field: str) -> Any:
+    return IdentityProvider._meta.get_field(field).get_default()  # type: ignore[union-attr]  # a column
 
 
 def _collection(given: dict[str, Any]) -> StorageCollection | None:

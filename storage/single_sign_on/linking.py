@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Forbidden
@@ -25,6 +29,7 @@ from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_memberships
 from storage.models import AccessRule, IdentityProvider, StaffAccount, Storage, StorageMembership
 from storage.single_sign_on.directory import with_directory
+from storage.single_sign_on.providers import hold_provider
 from storage.single_sign_on.rules import MOST_RULES, Claims, Grant, grants_of
 
 Grants = Mapping[UUID, Grant]
@@ -52,7 +57,8 @@ def person_of(provider: IdentityProvider, claims: Claims) -> SignedOnPerson:
 def verified_address(provider: IdentityProvider, claims: Claims) -> str:
     """Return the address of a person in lower case; empty if nobody has verified it, or the domain is not assigned."""
     address = claims.get("email")
-    if not isinstance(address, str) or len(address) > 254:
+    # Some other letters become the same letter as an ASCII one when their case is ignored.
+    if not isinstance(address, str) or len(address) > 254 or not address.isascii():
         return ""
     # Providers send a boolean; some send a text.
     is_verified = claims.get("email_verified") in (True, "true") or (
@@ -67,10 +73,12 @@ def verified_address(provider: IdentityProvider, claims: Claims) -> str:
 
 
 def _is_assigned(provider: IdentityProvider, address: str) -> bool:
-    """Tell whether a provider may speak for the domain of an address (D501)."""
-    if not provider.mail_domains:
-        return provider.collection_id is None
-    return domain_of(address) in provider.mail_domains
+    """Tell whether a provider may speak for the domain of an address: it was assigned to this provider or, without any
+    domains, to no other one (D501)."""
+    domain = domain_of(address)
+    if provider.mail_domains or provider.collection_id is not None:
+        return domain in provider.mail_domains
+    return not IdentityProvider.objects.filter(mail_domains__contains=[domain]).exists()
 
 
 def domain_of(address: str) -> str:
@@ -98,10 +106,10 @@ def sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
 def _sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount:
     rules = rules_of(provider)
     with transaction.atomic():
-        account = _known_account(provider, person) or _account_by_address(provider, person)
+        hold_provider(provider)
+        account = find_account(provider, person)
         grants = grants_of(rules, with_directory(provider, account, person.claims))
-        if account is None:
-            account = _new_account(provider, person, grants)
+        account = account or _new_account(provider, person, grants)
         if reason := refuses_account(provider, account):
             raise Forbidden(reason)
         _remember(provider, person, account)
@@ -109,11 +117,13 @@ def _sign_on(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount
     return account
 
 
-def _known_account(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount | None:
+def find_account(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount | None:
+    """Return the account of a person, by subject, then by verified address (D502); raise Forbidden if it is somebody
+    else's."""
     from allauth.socialaccount.models import SocialAccount
 
     found = SocialAccount.objects.filter(provider=str(provider.pk), uid=person.subject).first()
-    return StaffAccount.objects.get(pk=found.user_id) if found else None
+    return StaffAccount.objects.get(pk=found.user_id) if found else _account_by_address(provider, person)
 
 
 def _account_by_address(provider: IdentityProvider, person: SignedOnPerson) -> StaffAccount | None:
@@ -155,9 +165,11 @@ def _new_account(provider: IdentityProvider, person: SignedOnPerson, grants: Gra
 
 def _free_name(provider: IdentityProvider, person: SignedOnPerson) -> str:
     """Return a user name. An account with the same name is another person, who gets no namesake to be mistaken for."""
-    name = person.address or clean_text(f"{provider.key}:{person.subject}", 150)
-    taken = StaffAccount.objects.filter(username__iexact=name).exists()
-    return clean_text(f"{provider.key}:{person.subject}", 150) if taken else name
+    plain = clean_text(f"{provider.key}:{person.subject}", 140)
+    for name in filter(None, (person.address, plain)):
+        if not StaffAccount.objects.filter(username__iexact=name).exists():
+            return name
+    return f"{plain}-{secrets.token_hex(4)}"
 
 
 def _short(value: object) -> str:
@@ -202,6 +214,29 @@ def _storable(value: Any) -> Any:
     return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
+def drop_stale_roles(account: StaffAccount) -> None:
+    """Take the roles by rules of providers where a person has not signed in for the time of a session. A sign-in with a
+    password knows no groups, so it must not keep such roles alive (D512)."""
+    origins = {
+        origin
+        for held in StorageMembership.objects.filter(account=account, origins__isnull=False)
+        for origin in held.origins or ()
+        if origin != StorageMembership.BY_HAND
+    }
+    if not origins:
+        return
+    from allauth.socialaccount.models import SocialAccount
+
+    start = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    recent = SocialAccount.objects.filter(user_id=account.pk, provider__in=origins, last_login__gte=start)
+    stale = origins - set(recent.values_list("provider", flat=True))
+    # A directory keeps the roles of its people up to date (D541).
+    left = IdentityProvider.objects.filter(pk__in=stale).exclude(people__account=account)
+    with transaction.atomic():
+        for provider in left.order_by("pk"):
+            refresh_memberships(provider, {account: {}})
+
+
 def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[StaffAccount, Grants]) -> None:
     """Replace the roles that a provider has granted to accounts. Roles of other origins stay (D504).
 
@@ -228,7 +263,7 @@ def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[S
             before = membership.roles, membership.origins, membership.user_id
             membership.set_roles(origin, grant.roles if grant else ())
             if membership.user_id is None and grant is not None:
-                membership.user_id = _free_user(membership.storage, grant)
+                membership.user_id = free_user_of(membership.storage, grant)
             if membership.pk is None:
                 new.append(membership)
             elif not membership.roles and not _can_be_handed_over(membership):
@@ -248,12 +283,6 @@ def _can_be_handed_over(membership: StorageMembership) -> bool:
     return membership.user_id is not None and not membership.account.is_active
 
 
-def _free_user(storage: Storage, grant: Grant) -> UUID | None:
-    user = user_of(storage, grant)
-    is_taken = user is not None and StorageMembership.objects.filter(storage=storage, user_id=user).exists()
-    return None if is_taken else user
-
-
 def user_of(storage: Storage, grant: Grant) -> UUID | None:
     """Return the user element that a grant names, if exactly one has the value and is not inactive."""
     lookups = [each.find_users for each in storage_extensions if each.find_users]
@@ -264,6 +293,13 @@ def user_of(storage: Storage, grant: Grant) -> UUID | None:
         return None
     held = find_user(storage, found[0])
     return found[0] if held is not None and not held.is_inactive else None
+
+
+def free_user_of(storage: Storage, grant: Grant) -> UUID | None:
+    """Return the user element that a grant names, unless it belongs to an account."""
+    user = user_of(storage, grant)
+    is_taken = user is not None and StorageMembership.objects.filter(storage=storage, user_id=user).exists()
+    return None if is_taken else user
 
 
 def tried_grants(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,21 +14,25 @@ import orjson
 from django.utils.translation import gettext as _
 
 from repository_site.core.database.pool import release_connection
+from repository_site.core.fairness.shares import Shares
 from repository_site.core.outgoing import OutgoingAnswer, send
 from repository_site.core.wording import printable
 from storage.models import IdentityProvider
 
 WELL_KNOWN = "/.well-known/openid-configuration"
+ADDRESSES = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
 # Seconds for which metadata and keys are kept.
 KEPT_SECONDS = 600.0
 # Seconds until an unknown key id loads the keys again.
 RELOAD_SECONDS = 30.0
-# Seconds for which a provider that did not answer is not asked for its metadata again.
+# Seconds for which a provider that did not answer is not asked for its metadata or keys again.
 FAILED_SECONDS = 5.0
 MOST_KEYS = 50
-# Threads of a process that wait for providers at the same time, and seconds that others wait for their turn: a provider
-# that is slow must not take the threads from everybody.
-MOST_WAITING, LONGEST_TURN = 4, 3.0
+# Threads of a process that wait for providers at the same time, and seconds that others wait for their turn. A host
+# gets half of them: a provider that is slow must not keep the people of others from signing in.
+MOST_WAITING, LONGEST_TURN = 16, 3.0
+# Seconds that a thread waits until another one has loaded the keys.
+LONGEST_LOAD = 1.0
 # Providers whose metadata a process keeps; more are only possible while somebody changes issuers.
 MOST_KEPT = 500
 
@@ -40,13 +45,14 @@ class ProviderFailed(Exception):
 class _Kept:
     metadata: dict[str, Any]
     until: float
-    keys: list[dict[str, Any]] | None = None
-    keys_loaded: float = 0.0
+    keys: list[dict[str, Any]] = field(default_factory=list)
+    asked_for_keys: float = -math.inf
+    loading: threading.Lock = field(default_factory=threading.Lock)
 
 
 _kept: dict[str, _Kept] = {}
 _failed: dict[str, tuple[float, str]] = {}
-_turns = threading.BoundedSemaphore(MOST_WAITING)
+_turns = Shares(MOST_WAITING)
 
 
 def forget_providers() -> None:
@@ -57,13 +63,16 @@ def forget_providers() -> None:
 
 def ask(method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> OutgoingAnswer:
     """Send a request to a provider, without a database connection; only a few at the same time."""
-    if not _turns.acquire(timeout=LONGEST_TURN):
-        raise ProviderFailed(_("Too many people are signing in; try again."))
+    host, end = url.partition("://")[2].partition("/")[0], time.monotonic() + LONGEST_TURN
+    release_connection()
+    while not _turns.take(host):
+        if time.monotonic() > end:
+            raise ProviderFailed(_("Too many people are signing in; try again."))
+        time.sleep(0.05)
     try:
-        release_connection()
         return send(method, url, headers, body)
     finally:
-        _turns.release()
+        _turns.give_back(host)
 
 
 def fetch_json(url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -107,35 +116,49 @@ def read_metadata(issuer: str) -> dict[str, Any]:
     if found.get("issuer") != issuer:
         named = printable(str(found.get("issuer")), 200)
         raise ProviderFailed(_("The discovery document names another issuer: %s.") % named)
+    scheme = issuer.partition(":")[0]
+    # Without encryption, somebody between here and there could replace the keys, or read the secret.
+    usable = {name: url for name, url in found.items() if name not in ADDRESSES or _is_web_address(url, scheme)}
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not is_web_address(found.get(name)):
+        if name not in usable:
             raise ProviderFailed(_("The discovery document has no address %s.") % name)
-    return found
+    return usable
 
 
-def is_web_address(url: Any) -> bool:
-    """Tell whether a browser may be sent to an address of a provider."""
+def _is_web_address(url: Any, scheme: str) -> bool:
+    """Tell whether browsers and the service may use an address of a provider: encrypted, if the issuer is."""
     if not isinstance(url, str) or not url.isprintable():
         return False
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    return parts.scheme in {"https", scheme} and bool(parts.hostname)
 
 
 def find_key(provider: IdentityProvider, key_id: str | None, algorithm: str) -> dict[str, Any] | None:
     """Return the public key for a token; loads the keys again for an unknown id, but not too often (D505)."""
     kept = _answers_of(provider)
-    found = _choose(kept.keys or [], key_id, algorithm)
-    now = time.monotonic()
-    if found is None and (kept.keys is None or now - kept.keys_loaded >= RELOAD_SECONDS):
-        kept.keys_loaded = now
-        answer = fetch_json(kept.metadata["jwks_uri"]).get("keys")
-        items = answer if isinstance(answer, list) else []
-        kept.keys = [each for each in items[:MOST_KEYS] if isinstance(each, dict)]
+    found = _choose(kept.keys, key_id, algorithm)
+    if found is not None:
+        return found
+    # The keys of a token that arrives while they are being loaded may be among them.
+    if not kept.loading.acquire(timeout=LONGEST_LOAD):
+        raise ProviderFailed(_("The keys of the provider are being loaded; try again."))
+    try:
         found = _choose(kept.keys, key_id, algorithm)
-    return found
+        pause = RELOAD_SECONDS if kept.keys else FAILED_SECONDS
+        if found is None and time.monotonic() - kept.asked_for_keys >= pause:
+            kept.asked_for_keys = time.monotonic()
+            answer = fetch_json(kept.metadata["jwks_uri"]).get("keys")
+            items = answer if isinstance(answer, list) else []
+            kept.keys = [each for each in items[:MOST_KEYS] if isinstance(each, dict)]
+            found = _choose(kept.keys, key_id, algorithm)
+        elif found is None and not kept.keys:
+            raise ProviderFailed(_("The provider has not sent its keys; try again."))
+        return found
+    finally:
+        kept.loading.release()
 
 
 def _choose(keys: list[dict[str, Any]], key_id: str | None, algorithm: str) -> dict[str, Any] | None:

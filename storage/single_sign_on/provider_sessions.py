@@ -6,21 +6,31 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.sessions.models import Session
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from storage.models import IdentityProvider, ProviderSession
+from storage.models import AccountSession, IdentityProvider, ProviderSession
+from storage.single_sign_on.signed_tokens import session_of
 
 
 def end_by_logout_token(provider: IdentityProvider, claims: dict[str, Any]) -> int:
     """End the sessions that a checked logout token names, and that began before it; return how many."""
     found = ProviderSession.objects.filter(provider=provider)
-    if isinstance(claims.get("sid"), str) and claims["sid"]:
-        found = found.filter(sid=claims["sid"])
-    if isinstance(claims.get("sub"), str) and claims["sub"]:
+    if sid := session_of(claims):
+        # Some providers name the session in logout tokens only.
+        known = Q(sid=sid) | Q(sid="") if "sub" in claims else Q(sid=sid)
+        found = found.filter(known)
+    if "sub" in claims:
         found = found.filter(subject=claims["sub"])
     # The second of the token may have begun before the session did.
     issued = datetime.fromtimestamp(int(claims["iat"]) + 1, UTC)
     return _end(found.filter(began_on__lte=issued))
+
+
+def follow_session(before: str | None, after: str | None) -> None:
+    """Keep the entries of a session that has got another key, as after a change of the password."""
+    if before and after and before != after:
+        for entries in (ProviderSession.objects, AccountSession.objects):
+            entries.filter(session_key=before).update(session_key=after)
 
 
 def end_sessions(provider: IdentityProvider) -> int:

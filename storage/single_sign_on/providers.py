@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from repository_site.core.outgoing import check_address
-from repository_site.core.problems import Invalid, placed
+from repository_site.core.problems import Forbidden, Invalid, placed
 from repository_site.core.sealing import seal
 from storage.models import AccessRule, IdentityProvider, RuleComparison, Storage, StorageMembership
 from storage.options import Role
@@ -28,6 +28,8 @@ KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 MOST_DOMAINS = 100
+NO_STORAGE = UUID(int=0)
+"""The storage of a rule for which nobody has chosen one."""
 
 
 def provider_with(id_or_key: str) -> IdentityProvider | None:
@@ -37,6 +39,12 @@ def provider_with(id_or_key: str) -> IdentityProvider | None:
     except ValueError:
         wanted = Q(key=id_or_key)
     return IdentityProvider.objects.filter(wanted, is_enabled=True).first()
+
+
+def hold_provider(provider: IdentityProvider) -> None:
+    """Let nobody disable or remove a provider before the transaction ends; raise Forbidden if somebody has done so."""
+    if not IdentityProvider.objects.select_for_update(no_key=True).filter(pk=provider.pk, is_enabled=True).first():
+        raise Forbidden(_("This provider has been disabled."))
 
 
 def offered_providers(collection_id: UUID | None) -> list[IdentityProvider]:
@@ -68,7 +76,13 @@ def refuses_password(address: str) -> IdentityProvider | None:
 @transaction.atomic
 def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: str | None = None) -> IdentityProvider:
     """Store the fields of a provider, new or changed; raise Invalid with all problems. An empty `secret` removes the
-    stored one, None keeps it."""
+    stored one, None keeps it.
+
+    Subjects are those of an issuer, and with some providers of a client. Another one knows other people by the same
+    names, so they are forgotten: people are found by their verified addresses again (D502).
+    """
+    take_turn()
+    before = IdentityProvider.objects.filter(pk=provider.pk).first()
     for name, value in given.items():
         setattr(provider, name, value)
     provider.mail_domains = sorted({each.strip().lower() for each in provider.mail_domains if each.strip()})
@@ -78,7 +92,10 @@ def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: 
     if secret is not None:
         provider.secret = seal(secret, PURPOSE) if secret else ""
     provider.save()
-    if not provider.is_enabled:
+    is_another = before is not None and (before.issuer, before.client_id) != (provider.issuer, provider.client_id)
+    if is_another:
+        _forget_subjects(provider)
+    if is_another or not provider.is_enabled:
         end_sessions(provider)
     if provider.collection_id is not None:
         # Rules for storages elsewhere would do nothing, and would come back with the next change.
@@ -87,9 +104,21 @@ def save_provider(provider: IdentityProvider, given: Mapping[str, Any], secret: 
     return provider
 
 
+def take_turn() -> None:
+    """Let providers be saved one after the other: two must not get the same domain."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('identity providers', 0))")
+
+
+def _forget_subjects(provider: IdentityProvider) -> None:
+    from allauth.socialaccount.models import SocialAccount
+
+    SocialAccount.objects.filter(provider=str(provider.pk)).delete()
+
+
 def _problems(provider: IdentityProvider) -> Iterable[str]:
     if not KEY.fullmatch(provider.key):
-        yield placed("id", _("expected up to 40 small letters, digits and hyphens."))
+        yield placed("id", _("expected up to 40 lowercase letters, digits and hyphens."))
     elif IdentityProvider.objects.filter(key=provider.key).exclude(pk=provider.pk).exists():
         yield placed("id", _("another provider has this id."))
     if not provider.name.strip():
@@ -117,7 +146,7 @@ def _domain_problems(provider: IdentityProvider) -> Iterable[str]:
     # Otherwise one collection could sign in people of another.
     others = IdentityProvider.objects.filter(mail_domains__overlap=domains).exclude(pk=provider.pk)
     if domains and (other := others.first()):
-        yield placed("mail domains", _("%s has one of these domains already.") % other)
+        yield placed("mail domains", _("%s already has one of these domains.") % other)
     if not domains and provider.collection_id is not None:
         yield placed("mail domains", _("the provider of a collection signs in people of assigned domains only."))
     if not domains and (provider.refuses_passwords or provider.verifies_addresses):
@@ -145,8 +174,8 @@ def _issuer_problem(provider: IdentityProvider) -> str:
 @transaction.atomic
 def remove_provider(provider: IdentityProvider) -> None:
     """Remove a provider with the roles that it has granted, the subjects of its people and their sessions."""
-    from allauth.socialaccount.models import SocialAccount
-
+    # People who are signing in wait, and are refused then.
+    IdentityProvider.objects.select_for_update().get(pk=provider.pk)
     end_sessions(provider)
     origin = str(provider.pk)
     for membership in StorageMembership.objects.select_for_update().filter(origins__has_key=origin):
@@ -155,7 +184,7 @@ def remove_provider(provider: IdentityProvider) -> None:
             membership.save(update_fields=["roles", "origins"])
         else:
             membership.delete()
-    SocialAccount.objects.filter(provider=origin).delete()
+    _forget_subjects(provider)
     provider.delete()
     transaction.on_commit(forget_providers)
 
@@ -177,7 +206,9 @@ def rule_problems(
             problems.append(placed(number, _("a text to compare with is missing.")))
         if not set(rule.roles) <= set(Role) or not list(rule.roles):
             problems.append(placed(number, _("a rule needs at least one role.")))
-        if rule.storage_id not in collection_of:
+        if rule.storage_id == NO_STORAGE:
+            problems.append(placed(number, _("a rule needs a storage.")))
+        elif rule.storage_id not in collection_of:
             problems.append(placed(number, _("there is no such storage.")))
         elif provider.collection_id not in (None, collection_of[rule.storage_id]):
             problems.append(placed(number, _("the storage is in another collection than the provider.")))

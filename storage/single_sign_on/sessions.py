@@ -9,28 +9,46 @@ from urllib.parse import urlencode
 import structlog
 from django.conf import settings
 from django.contrib.auth import login
+from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
 from storage.models import IdentityProvider, ProviderSession, StaffAccount
-from storage.single_sign_on.outgoing_requests import ProviderFailed, is_web_address, metadata_of
-from storage.single_sign_on.providers import provider_with
+from storage.single_sign_on.outgoing_requests import ProviderFailed, metadata_of
+from storage.single_sign_on.providers import hold_provider, provider_with
+from storage.single_sign_on.signed_tokens import session_of
 
 # In the session of Django.
 PROVIDER, ID_TOKEN = "sign_on_provider", "sign_on_id_token"
+# Tokens with many groups would make an address that servers refuse. Without it, the provider asks the person.
+LONGEST_HINT = 4000
+# Seconds for which allauth accepts a state.
+STATE_SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 log = structlog.get_logger("sign-on")
 
 
+def limit_session(request: HttpRequest) -> None:
+    """Prepare a session for the state of a sign-in, which is stored in it: storing must not prolong the session (D149),
+    and the sessions of strangers must not fill the database."""
+    if not request.user.is_authenticated:
+        request.session.set_expiry(STATE_SECONDS)
+    elif held := Session.objects.filter(session_key=request.session.session_key).first():
+        request.session.set_expiry(held.expire_date)
+
+
+@transaction.atomic
 def begin_session(
     request: HttpRequest, provider: IdentityProvider, account: StaffAccount, claims: dict[str, Any], id_token: str
 ) -> None:
-    """Sign in an account, with a new session as after a password."""
+    """Sign in an account, with a new session as after a password. The provider can end it from the first moment on."""
+    hold_provider(provider)
     login(request, account, backend=BACKEND)
+    request.session.set_expiry(None)
     request.session[PROVIDER], request.session[ID_TOKEN] = str(provider.pk), id_token
     request.session.save()
     now = timezone.now()
-    sid = claims.get("sid")
     ProviderSession.objects.filter(
         account=account, began_on__lt=now - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     ).delete()
@@ -40,7 +58,7 @@ def begin_session(
             "provider": provider,
             "account": account,
             "subject": claims["sub"],
-            "sid": sid[:255] if isinstance(sid, str) and sid.isprintable() else "",
+            "sid": session_of(claims),
             "began_on": now,
         },
     )
@@ -62,11 +80,10 @@ def sign_out_address(request: HttpRequest, back: str) -> str:
     except ProviderFailed as problem:
         log.warning("provider did not answer", provider=provider.key, problem=str(problem))
         return ""
-    if not is_web_address(address):
+    if address is None:
         return ""
-    given = {
-        "client_id": provider.client_id,
-        "id_token_hint": request.session.get(ID_TOKEN, ""),
-        "post_logout_redirect_uri": back,
-    }
+    given = {"client_id": provider.client_id, "post_logout_redirect_uri": back}
+    hint = request.session.get(ID_TOKEN, "")
+    if len(hint) <= LONGEST_HINT:
+        given["id_token_hint"] = hint
     return f"{address}{'&' if '?' in str(address) else '?'}{urlencode(given)}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from storage.models import IdentityProvider
-from storage.single_sign_on.outgoing_requests import ProviderFailed, find_key
+from storage.single_sign_on.outgoing_requests import find_key
 
 # Signatures with a public key only: a token must not choose `none`, or the public key as a shared secret.
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -21,7 +21,8 @@ class TokenRefused(Exception):
 
 
 def checked_token(provider: IdentityProvider, token: str, audience: str, required: Sequence[str]) -> dict[str, Any]:
-    """Return the claims of a token of a provider: signature, issuer, audience and times are right."""
+    """Return the claims of a token of a provider: signature, issuer, audience and times are right. Raises
+    ProviderFailed if its keys cannot be loaded."""
     import jwt
 
     if len(token) > LONGEST_TOKEN:
@@ -43,10 +44,8 @@ def checked_token(provider: IdentityProvider, token: str, audience: str, require
             leeway=LEEWAY,
             options={"require": ["iss", "aud", *required]},
         )
-    except (jwt.PyJWTError, ValueError, TypeError, KeyError) as problem:
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError) as problem:
         raise TokenRefused(f"{type(problem).__name__}: {problem}"[:300]) from problem
-    except ProviderFailed as problem:
-        raise TokenRefused(str(problem)) from problem
     return claims
 
 
@@ -67,17 +66,21 @@ def checked_logout_token(provider: IdentityProvider, token: str) -> dict[str, An
         raise TokenRefused("not a logout token")
     if "nonce" in claims:
         raise TokenRefused("an ID token")
-    if not any(isinstance(claims.get(name), str) and claims[name] for name in ("sub", "sid")):
+    if "sub" in claims:
+        subject_of(claims)
+    elif not session_of(claims):
         raise TokenRefused("neither subject nor session")
     return claims
 
 
 def checked_access_token(provider: IdentityProvider, token: str) -> dict[str, Any]:
-    """Return the claims of an access token. An ID token for the same audience is none: it has a nonce or a hash."""
+    """Return the claims of an access token. ID tokens for the same audience are refused: they have a nonce, a hash or a
+    type. So are tokens that are bound to a key (`cnf`), which nobody checks here: somebody may have stolen them.
+    """
     if not provider.audience:
         raise TokenRefused("no audience is configured")
     claims = checked_token(provider, token, provider.audience, ("exp", "sub"))
-    if {"nonce", "at_hash", "c_hash", "events"} & claims.keys():
+    if {"nonce", "at_hash", "c_hash", "events", "cnf"} & claims.keys() or claims.get("typ") == "ID":
         raise TokenRefused("not an access token")
     subject_of(claims)
     return claims
@@ -88,6 +91,12 @@ def _refuse_other_party(claims: dict[str, Any], client_id: str) -> None:
     audience, party = claims["aud"], claims.get("azp")
     if (isinstance(audience, list) and len(audience) > 1 and party is None) or party not in (None, client_id):
         raise TokenRefused("issued to another client")
+
+
+def session_of(claims: dict[str, Any]) -> str:
+    """Return the id of the session at the provider, as it is stored; empty without one."""
+    sid = claims.get("sid")
+    return sid if isinstance(sid, str) and len(sid) <= 255 and sid.isprintable() else ""
 
 
 def subject_of(claims: dict[str, Any]) -> str:

@@ -134,6 +134,15 @@ def test_changes_stay_in_the_scope(api: ApiClient, opened: Storage) -> None:
     assert save(api, TAGS, CATEGORY, token) in (403, 422)
     assert save(api, PROCESSES, CATEGORY, token) == 404
     assert api.delete(f"{PROCESSES}/{ID['process']}", token=token).status_code == 404
+    release, whole = f"{API}/release/{ID['process']}", token_for(opened, Role.ADMINISTRATOR)
+    assert api.get(f"{release}/transitions", token=whole).status_code == 200
+    for step in ("transitions", "transitions/inProcessToInReview", "createversion"):
+        assert api.post(f"{release}/{step}", "{}", "application/json", token=token).status_code == 404, step
+    body = {"ids": [ID["tag"], ID["process"]], "operations": [{"delete": True}], "dryRun": True}
+    [report] = api.post(f"{TAGS.removesuffix('elements')}bulk", body, "application/json", token=token).json()["values"]
+    assert [(each["id"], "no such element" in each["reasons"][0]) for each in report["refusals"]] == [
+        (ID["process"], True)
+    ]
 
 
 def test_a_token_that_only_reads_reports_its_permissions(api: ApiClient, opened: Storage) -> None:

@@ -171,6 +171,8 @@ def test_tokens(handbook: Storage, feed: Feed, tmp_path: Path) -> None:
     ways.note("back office: rotate")
     office.post(f"{TOKENS}{other.pk}/end-old-value/")
     ways.note("back office: end the old value")
+    office.post(f"{TOKENS}{other.pk}/limits/", {"is_read_only": "on", "seen": ""})
+    ways.note("back office: change limits")
     office.post(TOKENS, {"action": "revoke_selected", "_selected_action": [str(other.pk)], "confirmed": "yes"})
     ways.note("back office: revoke")
     assert ways.found == {
@@ -183,6 +185,7 @@ def test_tokens(handbook: Storage, feed: Feed, tmp_path: Path) -> None:
         "back office: issue": ["token.created"],
         "back office: rotate": ["token.rotated"],
         "back office: end the old value": ["token.rotated"],
+        "back office: change limits": ["element.changed", "token.changed"],
         "back office: revoke": ["element.changed", "token.revoked"],
     }
 

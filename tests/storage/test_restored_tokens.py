@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from storage.access.rotation import end_old_value, rotate_token
+from storage.access.token_changes import change_limits
 from storage.access.token_limits import TokenLimits
 from storage.access.tokens import issue_token, revoke_token
 from storage.backup.restoring import Restored, restore_storage
@@ -87,6 +88,15 @@ def test_an_old_value_that_was_ended_is_not_revived(api: ApiClient, manual: Stor
     assert (status(api, token.value), status(api, new.value)) == (401, 200)
 
 
+def test_limits_that_were_changed_are_not_widened_again(api: ApiClient, manual: Storage, tmp_path: Path) -> None:
+    path, token, other = tmp_path / "manual.backup", issued(manual, "wide"), issued(manual, "changed before")
+    change_limits(other.token, TokenLimits(is_read_only=True), never_expires=True)
+    back_up_storage(manual, path)
+    change_limits(token.token, TokenLimits(["192.0.2.0/24"]), never_expires=True)
+    assert restored_after(manual, path, with_tokens=True).disabled == 1
+    assert [status(api, each.value) for each in (token, other)] == [401, 200]
+
+
 def test_a_rotation_before_the_backup_changes_nothing(api: ApiClient, manual: Storage, tmp_path: Path) -> None:
     path, token = tmp_path / "manual.backup", issued(manual, "rotated")
     first = rotate_token(token.token, WEEK)
@@ -126,7 +136,7 @@ def test_the_command_says_how_many_tokens_are_disabled(manual: Storage, tmp_path
     assert run("--with-tokens")[-1].endswith(" rows and 2 tokens restored.")
     revoke_token(ApiToken.objects.get(pk=first.token.pk))
     assert run("--with-tokens")[1] == (
-        "1 token is disabled: revoked or rotated here after the backup. Issue new ones with manage.py issue_token."
+        "1 token is disabled: revoked, rotated or limited here after the backup. Issue new ones with manage.py issue_token."
     )
     with pytest.raises(CommandError, match="A copy at another address has no tokens"):
         call_command("restore_storage", str(path), "--as", "acme", "copy", "--with-tokens", stderr=StringIO())

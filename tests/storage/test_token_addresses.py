@@ -113,6 +113,10 @@ def test_the_log_and_its_reports_are_bounded(use: Any, storage: Storage) -> None
     with mock.patch.object(token_addresses, "MAX_WAITING", 3):
         use("10.0.2.1", "10.0.2.2", "10.0.2.3", "10.0.2.4")
     assert "10.0.2.4" not in kept()
+    with mock.patch.object(token_addresses, "MAX_OF_TOKEN", 2):
+        use("10.0.3.1", "10.0.3.2", "10.0.3.3", "203.0.113.99")
+    assert "10.0.3.3" not in kept()
+    assert "203.0.113.99" in kept(is_refused=True)
 
 
 def test_a_failing_database_loses_nothing(use: Any, log: UseLog) -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from io import StringIO
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from repository_site.core.environment.values import Rate
-from repository_site.core.problems import Invalid
+from repository_site.core.problems import Conflict, Invalid
 from repository_site.core.rest.throttling import Throttle
+from storage.access.token_changes import change_limits
 from storage.access.token_limits import MOST_NETWORKS, TokenLimits, is_within, operation_ids
-from storage.access.tokens import issue_token
+from storage.access.tokens import issue_token, revoke_token
 from storage.api import throttling
-from storage.models import ApiToken, Storage
+from storage.models import ApiToken, Event, Storage
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
+from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import storage_context, token_for
 from tests.storage.office import errors, member, ticket
@@ -55,7 +59,10 @@ def test_requests_from_elsewhere_are_refused_and_counted_for_their_network(
 
 
 def test_only_the_operations_of_the_scope(api: ApiClient, storage: Storage) -> None:
-    value = token_for(storage, Role.ADMINISTRATOR, limits=TokenLimits(operations=["listfacets"]))
+    # The document has another id for the same operation by POST.
+    limits = TokenLimits(operations=["listfacets", "listFacetsByPost", "listTransitionsUnderRestByPost"])
+    value = token_for(storage, Role.ADMINISTRATOR, limits=limits)
+    assert ApiToken.objects.get().operations == ["listFacets", "listTransitions"]
     assert api.get("/acme/handbook/_api/rest/facets", token=value).status_code == 200
     assert api.post("/acme/handbook/_api/rest/facets", "", "application/json", token=value).status_code == 200
     refused = api.get(INFO, token=value)
@@ -97,6 +104,39 @@ def test_wrong_limits_are_reported_at_once(storage: Storage) -> None:
         issue_token(storage_context(storage), "robot", [Role.EDITOR], limits=many)
     assert caught.value.details == (f"networks: more than {MOST_NETWORKS} networks.",)
     assert {"listElements", "followChanges", "getOpenApiDocument", "listNodes"} <= operation_ids()
+
+
+def test_limits_of_a_token_are_changed(api: ApiClient, storage: Storage) -> None:
+    """From the next request on, with an event, once; the exact end stays unless somebody changes it."""
+    issued = issue_token(storage_context(storage), "robot", [Role.VIEWER])
+    ApiToken.objects.update(facets=["gone"], reminded_days=14)
+    client, address = member(storage, Role.ADMINISTRATOR), f"{TOKENS}{issued.token.pk}/limits/"
+    page = client.get(address).content.decode()
+    assert 'value="gone"' in page
+    end = timezone.localtime(issued.token.valid_until, ZoneInfo(storage.time_zone))
+    form = {"valid_until": f"{end:%Y-%m-%dT%H:%M}", "facets": ["gone"], "networks": "192.0.2.0/24", "seen": ""}
+    refused = client.post(address, {**form, "networks": "here", "operations": "fly"}).content.decode()
+    assert [each.partition(";")[0] for each in errors(refused)] == ["“here” is not a network", "“fly” is unknown"]
+    assert client.post(address, form).status_code == 302
+    token = ApiToken.objects.get()
+    stored = (token.networks, token.facets, token.valid_until, token.reminded_days)
+    assert stored == (["192.0.2.0/24"], ["gone"], issued.token.valid_until, 14)
+    assert api.get(INFO, token=issued.value, REMOTE_ADDR="203.0.113.9").status_code == 403
+    assert "Somebody else has changed the token" in client.post(address, {**form, "networks": ""}).content.decode()
+    form["seen"] = token.limited_on.isoformat() if token.limited_on else ""
+    assert client.post(address, form).status_code == 302
+    assert client.post(address, {"never_expires": "on", "seen": form["seen"], "valid_until": ""}).status_code == 302
+    token.refresh_from_db()
+    assert (token.networks, token.facets, token.valid_until, token.reminded_days) == ([], [], None, None)
+    with tenant_scope(storage):
+        events = [each.data for each in Event.objects.filter(type="token.changed").order_by("time")]
+    limits = [(each["networks"], each["facets"], "validUntil" in each) for each in events]
+    assert limits == [(["192.0.2.0/24"], ["gone"], True), ([], [], False)]
+    with pytest.raises(Conflict):
+        change_limits(issued.token, TokenLimits(is_read_only=True))
+    revoke_token(token)
+    assert client.post(address, form).status_code == 403
+    assert member(storage, Role.ARCHITECT).get(address).status_code == 403
 
 
 def test_command_and_back_office_set_and_show_limits(storage: Storage) -> None:

@@ -50,6 +50,8 @@ def test_new_tokens_end_unless_their_issuer_says_otherwise(storage: Storage) -> 
     assert days_left(issued(storage)) == 90
     assert days_left(issued(storage, valid_from=timezone.now() + timedelta(days=5))) == 95
     assert days_left(issued(storage, never_expires=True)) is None
+    with pytest.raises(Invalid):
+        issued(storage, valid_from=datetime(9999, 12, 31, tzinfo=UTC))
     with override_settings(TOKEN_DAYS=7):
         assert days_left(issued(storage)) == days_left(ordered(storage)) == 7
     assert days_left(ordered(storage, "--valid-until", "30d")) == 30
@@ -84,7 +86,7 @@ def test_rotating_keeps_the_end_or_sets_another_one(storage: Storage) -> None:
 def test_the_back_office_issues_and_rotates_with_an_end(storage: Storage) -> None:
     client = member(storage, Role.ADMINISTRATOR)
     page = client.get(f"{TOKENS}add/").content.decode()
-    assert "Leave empty for 90 days." in page
+    assert "If empty, the token is valid for 90 days." in page
     form = {"name": "robot", "roles": ["editor"], "never_expires": "on", "valid_until": "2099-12-31T10:00"}
     refused = client.post(f"{TOKENS}add/", {**form, "ticket": ticket(page)}).content.decode()
     assert errors(refused) == ["A token that never expires has no end."]

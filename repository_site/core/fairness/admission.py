@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -26,6 +26,7 @@ from repository_site.core.fairness.unread_responses import LARGE, UNREAD, Unread
 from repository_site.core.middleware import Middleware, problem_response
 from repository_site.core.problems import Problem, TooManyRequests
 
+T = TypeVar("T")
 # Clients that may wait for events in each worker.
 FOLLOWING_AT_ONCE = 32
 # Created when the main process loads this module, so that all workers share the memory of the presence.
@@ -135,6 +136,18 @@ def away_from_gate(request: HttpRequest) -> Iterator[None]:
     yield
     again = gate.enter(*ticket.who, only_reads=ticket.only_reads, is_accepted=_is_accepted(request, ticket))
     request.ticket = again  # type: ignore[attr-defined]  # read by ticket_of
+
+
+def without_a_place(request: HttpRequest, work: Callable[[], T]) -> T:
+    """Return the result of work that waits for another server. Others use the place at the gate meanwhile."""
+    failed: Exception | None = None
+    with away_from_gate(request):
+        try:
+            return work()
+        except Exception as problem:
+            # Raised when the request has a place again.
+            failed = problem
+    raise failed
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from storage.back_office.role_texts import ROLE_NAMES
 from storage.models import AccessRule, IdentityProvider, RuleComparison, Storage, StorageCollection
 from storage.models.identity import LONGEST_ISSUER
 from storage.options import Role
+from storage.single_sign_on.providers import NO_STORAGE
 
-NO_STORAGE = "0" * 32
 NO_SUGGESTIONS = {"autocomplete": "off", "spellcheck": "false"}
 
 
@@ -64,7 +64,7 @@ class ProviderForm(DomainForm):
     key = forms.CharField(
         label=_("Id"),
         max_length=40,
-        help_text=_("Part of the addresses that the provider calls. It does not change later."),
+        help_text=_("Part of the addresses that the provider calls. It cannot be changed later."),
         widget=_text(40),
     )
     collection = forms.ModelChoiceField(
@@ -75,7 +75,12 @@ class ProviderForm(DomainForm):
         help_text=_("The provider of a collection grants roles in its storages only."),
         widget=UnfoldAdminSelectWidget(),
     )
-    is_enabled = forms.BooleanField(label=_("Enabled"), required=False, widget=UnfoldBooleanSwitchWidget())
+    is_enabled = forms.BooleanField(
+        label=_("Enabled"),
+        required=False,
+        help_text=_("If you disable the provider, its sessions end, and nobody can sign in with it."),
+        widget=UnfoldBooleanSwitchWidget(),
+    )
     issuer = forms.CharField(
         label=_("Issuer"),
         max_length=LONGEST_ISSUER,
@@ -97,7 +102,9 @@ class ProviderForm(DomainForm):
         label=_("Mail domains"),
         required=False,
         max_length=20_000,
-        help_text=_("One on each line. The provider signs in accounts with these domains; a collection needs them."),
+        help_text=_(
+            "One on each line. The provider signs in accounts with these domains; a collection needs at least one."
+        ),
         widget=UnfoldAdminTextareaWidget({"rows": 3, "spellcheck": "false"}),
     )
     verifies_addresses = _switch("verifies_addresses")
@@ -179,7 +186,7 @@ class AccessRuleForm(forms.Form):
             claim=given["claim"],
             comparison=given["comparison"] or RuleComparison.EQUALS,
             value="" if given["comparison"] == RuleComparison.ANY else given["value"],
-            storage_id=UUID(given["storage"] or NO_STORAGE),
+            storage_id=UUID(given["storage"]) if given["storage"] else NO_STORAGE,
             roles=given["roles"],
             user_claim=given["user_claim"],
             user_attribute=given["user_attribute"],

@@ -135,7 +135,7 @@ class IdentityProviderAdmin(SiteModelAdmin):
         from django.template.response import TemplateResponse
 
         provider = self._found(request, object_id)
-        if provider.is_from_settings:
+        if provider.is_from_settings and provider.is_enabled:
             messages.error(request, _("The environment defines this provider; remove it there."))
             return redirect("admin:storage_identityprovider_change", provider.pk)
         if request.method == "POST":

@@ -25,7 +25,7 @@ from storage.single_sign_on.rules import MOST_RULES
 
 EMPTY_ROWS = 3
 MOST_PEOPLE = 50
-LONGEST_CLAIMS = 20_000
+LONGEST_CLAIMS = 70_000
 EXAMPLE = '{"sub": "248289761001", "email": "jo@example.org", "email_verified": true, "groups": ["editors"]}'
 
 
@@ -73,7 +73,7 @@ def rules_page(model_admin: ModelAdmin, request: HttpRequest, provider: Identity
 def _rows(request: HttpRequest, provider: IdentityProvider, storages: dict[Any, Storage]) -> list[AccessRuleForm]:
     if request.method == "POST":
         given = str(request.POST.get("rows", ""))
-        number = min(int(given), MOST_RULES + EMPTY_ROWS) if given.isdecimal() else 0
+        number = min(int(given[:9]), MOST_RULES + EMPTY_ROWS) if given.isdecimal() else 0
         rows = [AccessRuleForm(request.POST, prefix=f"rule{place}", storages=storages) for place in range(number)]
         if "more" in request.POST:
             rows += [AccessRuleForm(prefix=f"rule{number + place}", storages=storages) for place in range(EMPTY_ROWS)]
@@ -111,7 +111,7 @@ def _claims_text(request: HttpRequest, provider: IdentityProvider) -> str:
 
     chosen = str(request.POST.get("person", ""))
     if chosen.isdecimal():
-        found = SocialAccount.objects.filter(provider=str(provider.pk), pk=int(chosen)).first()
+        found = SocialAccount.objects.filter(provider=str(provider.pk), pk=int(chosen[:18])).first()
         if found is not None:
             return orjson.dumps(found.extra_data, option=orjson.OPT_INDENT_2).decode()
     return str(request.POST.get("claims", ""))[:LONGEST_CLAIMS]

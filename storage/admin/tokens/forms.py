@@ -1,8 +1,9 @@
-"""Forms to issue a token."""
+"""Forms to issue a token, and to change its limits."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID, uuid4
 
 from django import forms
@@ -18,11 +19,12 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
+from storage.access.token_changes import CHANGED, change_limits
 from storage.access.token_limits import TokenLimits, facet_names
 from storage.access.tokens import NAME_LENGTH, IssuedToken, issue_token
 from storage.back_office.domain_forms import DomainForm, Fieldsets
 from storage.back_office.fields import LinesField, MomentField, RoleField, UserField
-from storage.models import IdentityProvider, StorageCollection
+from storage.models import ApiToken, IdentityProvider, Storage, StorageCollection
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
@@ -31,8 +33,8 @@ TICKET_SALT = "issue-token"
 SCIM = "scim:"
 
 
-class IssueForm(DomainForm):
-    """Base form. `ticket` is the signed id of the new token: a form that is sent twice issues one token."""
+class LimitsForm(DomainForm):
+    """Base form: the end and the limits of a token."""
 
     places = {
         "name": "name",
@@ -43,14 +45,8 @@ class IssueForm(DomainForm):
         "facets": "facets",
         "operations": "operations",
     }
-    fieldsets: ClassVar[Fieldsets]
+    fieldsets: Fieldsets = ()
 
-    name = forms.CharField(
-        label=_("Name"),
-        help_text=_("Purpose of the token, shown in lists: “Intranet search”, “Nightly import”."),
-        widget=UnfoldAdminTextInputWidget({"maxlength": NAME_LENGTH, "autofocus": True, "autocomplete": "off"}),
-    )
-    valid_from = MomentField(label=_("Valid from"), help_text=_("Leave empty for now."))
     valid_until = MomentField(label=_("Valid until"))
     never_expires = forms.BooleanField(
         label=_("Never expires"),
@@ -79,14 +75,90 @@ class IssueForm(DomainForm):
             " operations."
         ),
     )
+
+    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial=initial)
+        self.explain("valid_until", _("If empty, the token is valid for %d days.") % settings.TOKEN_DAYS)
+
+    def explain(self, name: str, text: Any) -> None:
+        zone = _("Time zone: %s.") % timezone.get_current_timezone_name()
+        self.fields[name].help_text = f"{text} {zone}"
+
+    def offer_facets(self, storage: Storage, kept: Sequence[str] = ()) -> None:
+        """Add the choice of facets. A token may keep those that are gone."""
+        self.fields["facets"] = forms.MultipleChoiceField(
+            label=_("Only these facets"),
+            required=False,
+            choices=[(name, name) for name in sorted({*facet_names(storage), *kept})],
+            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+            help_text=_("Elements of other facets do not exist for the token. Choose none for all facets."),
+        )
+
+    @property
+    def limits(self) -> TokenLimits:
+        given = self.cleaned_data
+        return TokenLimits(
+            given["networks"].split(), given["is_read_only"], given.get("facets", ()), given["operations"].split()
+        )
+
+
+class ChangeForm(LimitsForm):
+    """Form to change the limits of a token. `seen` is the last change when the form was shown."""
+
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, token: ApiToken, data: Any = None) -> None:
+        end = token.valid_until
+        initial = {
+            "valid_until": end,
+            "never_expires": end is None,
+            "networks": "\n".join(token.networks),
+            "is_read_only": token.is_read_only,
+            "facets": token.facets,
+            "operations": "\n".join(token.operations),
+            "seen": token.limited_on.isoformat() if token.limited_on else "",
+        }
+        super().__init__(data, initial=initial)
+        self.token = token
+        self.explain("valid_until", _("If empty, the token is valid for %d days from now.") % settings.TOKEN_DAYS)
+        if token.storage is not None:
+            self.offer_facets(token.storage, token.facets)
+        scope = ("networks", "is_read_only", *(["facets"] if token.storage else []), "operations")
+        self.fieldsets = (
+            (_("Validity"), {"fields": ("valid_until", "never_expires", "seen")}),
+            (_("Limits"), {"fields": scope}),
+        )
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data["seen"] != self.initial["seen"]:
+            raise forms.ValidationError(CHANGED)
+        return self.cleaned_data
+
+    def change(self) -> bool | None:
+        """Change the token; return whether anything is different, or None with errors in the form."""
+        given, end = self.cleaned_data, self.token.valid_until
+        is_never, until = given["never_expires"], given["valid_until"]
+        if end is not None and until == end.replace(second=0, microsecond=0):
+            # Nobody has touched the field, which has no seconds.
+            until = None if is_never else end
+        return self.attempt(lambda: change_limits(self.token, self.limits, valid_until=until, never_expires=is_never))
+
+
+class IssueForm(LimitsForm):
+    """Base form. `ticket` is the signed id of the new token: a form that is sent twice issues one token."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        help_text=_("Purpose of the token, shown in lists: “Intranet search”, “Nightly import”."),
+        widget=UnfoldAdminTextInputWidget({"maxlength": NAME_LENGTH, "autofocus": True, "autocomplete": "off"}),
+    )
+    valid_from = MomentField(label=_("Valid from"))
     ticket = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
-        super().__init__(data, initial={"ticket": signing.dumps(str(uuid4()), salt=TICKET_SALT), **(initial or {})})
-        self.fields["valid_until"].help_text = _("Leave empty for %d days.") % settings.TOKEN_DAYS
-        zone = _("Time zone: %s.") % timezone.get_current_timezone_name()
-        for name in ("valid_from", "valid_until"):
-            self.fields[name].help_text = f"{self.fields[name].help_text} {zone}"
+        ticket = signing.dumps(str(uuid4()), salt=TICKET_SALT)
+        super().__init__(data, initial={"ticket": ticket, **(initial or {})})
+        self.explain("valid_from", _("If empty, the token is valid at once."))
 
     def clean_ticket(self) -> UUID:
         try:
@@ -120,12 +192,7 @@ class IssueForm(DomainForm):
                 valid_from=given["valid_from"],
                 valid_until=given["valid_until"],
                 never_expires=given["never_expires"],
-                limits=TokenLimits(
-                    given["networks"].split(),
-                    given["is_read_only"],
-                    given.get("facets", ()),
-                    given["operations"].split(),
-                ),
+                limits=self.limits,
                 token_id=given["ticket"],
                 provider=self.directory(),
             )
@@ -140,20 +207,12 @@ class StorageIssueForm(IssueForm):
     )
 
     roles = RoleField()
-    facets = forms.MultipleChoiceField(
-        label=_("Only these facets"),
-        required=False,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text=_("Elements of other facets do not exist for the token. Choose none for all facets."),
-    )
 
     def __init__(self, context: Context, data: Any = None, **options: Any) -> None:
         super().__init__(data, **options)
         self.context = context
         if context.storage is not None:
-            facets = self.fields["facets"]
-            assert isinstance(facets, forms.MultipleChoiceField)  # noqa: S101  declared above
-            facets.choices = [(name, name) for name in facet_names(context.storage)]
+            self.offer_facets(context.storage)
             self.fields["user_id"] = UserField(
                 context.storage,
                 label=_("For the user"),

@@ -29,7 +29,7 @@ from unfold.enums import ActionVariant
 
 from storage.access.tokens import IssuedToken, context_of_token, revoke_token
 from storage.admin.tokens.forms import SCIM, IssueForm
-from storage.admin.tokens.rotation import RotationPages
+from storage.admin.tokens.limits import LimitPages
 from storage.back_office.cells import NOTHING, ago, badge, badges, moment, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
@@ -82,25 +82,25 @@ class TokenRoleFilter(DropdownFilter):
         return queryset.filter(roles__contains=[self.value()]) if self.value() in set(Role) else queryset
 
 
-class TokenPages(RotationPages):
+class TokenPages(LimitPages):
     """Pages about tokens, for use with a base class that checks permissions."""
 
     search_fields: ClassVar[tuple[str, ...]] = ("name",)
     search_help_text = _("Search by name")
     ordering = ("-created_on", "id")
     readonly_fields: ClassVar[tuple[str, ...]] = (
-        *("name", "state_badge", "role_list", "id", "valid_from", "ends", "issued", "last_used"),
+        *("name", "state_badge", "role_list", "id", "starts", "ends", "issued", "last_used", "revoked"),
         *("rotated", "old_state", "old_used", "limits", "used_from", "refused_from"),
     )
     list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
     actions = ("revoke_selected",)
     actions_list = ("issue",)
-    actions_detail = ("rotate", "end_old", "replace", "revoke")
+    actions_detail = ("rotate", "end_old", "change_limits", "replace", "revoke")
     show_add_link = False
     show_full_result_count = True
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Tokens cannot be edited, only rotated and revoked."""
+        """Tokens have no form of Django: they are rotated, limited and revoked."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -125,6 +125,14 @@ class TokenPages(RotationPages):
     def role_list(self, token: ApiToken) -> SafeString:
         return role_badges(token.roles)
 
+    @admin.display(description=_("valid from"), ordering="valid_from")
+    def starts(self, token: ApiToken) -> str:
+        return moment(token.valid_from)
+
+    @admin.display(description=_("revoked on"))
+    def revoked(self, token: ApiToken) -> str:
+        return moment(token.revoked_on)
+
     @admin.display(description=_("valid until"), ordering="valid_until")
     def ends(self, token: ApiToken) -> str:
         return moment(token.valid_until)
@@ -135,8 +143,14 @@ class TokenPages(RotationPages):
 
     @admin.display(description=_("limits"))
     def limits(self, token: ApiToken) -> SafeString:
-        found = [badge(str(_("Read only")), "info")] if token.is_read_only else []
-        return badges([*found, *map(badge, [*token.facets, *token.operations, *token.networks])])
+        named = (
+            (_("Networks: %s"), token.networks),
+            (_("Facets: %s"), token.facets),
+            (_("Operations: %s"), token.operations),
+        )
+        lines = [str(_("Read only"))] if token.is_read_only else []
+        lines += [str(text) % ", ".join(names) for text, names in named if names]
+        return format_html_join(SafeString("<br>"), "{}", [(line,) for line in lines]) or SafeString(NOTHING)
 
     @admin.display(description=_("used from"))
     def used_from(self, token: ApiToken) -> SafeString:
@@ -284,6 +298,7 @@ class TokenPages(RotationPages):
         token = self._found(request, object_id)
         offered = {
             "rotate": self.may_rotate(token),
+            "limits": self.may_rotate(token),
             "end-old-value": token.has_valid_old_value(timezone.now()),
             "replace": self.may_replace(token),
             "revoke": token.revoked_on is None,

@@ -53,7 +53,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     search_fields = ("name", "storage__key", "collection__key")
     fieldsets = (
         (None, {"fields": ("name", "scope", "state_badge", "role_list", "user_id", "id")}),
-        (gettext_lazy("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (gettext_lazy("Validity"), {"fields": ("starts", "ends", "issued", "last_used", "revoked")}),
         (gettext_lazy("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
         (gettext_lazy("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
@@ -65,7 +65,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
         return AdministrativeIssueForm(data, initial=initial)
 
     def may_rotate(self, token: ApiToken) -> bool:
-        """Allow rotation of administrative tokens; tokens of a storage are rotated in its own back office."""
+        """Allow changes of administrative tokens; tokens of a storage are changed in its own back office."""
         return token.storage_id is None and super().may_rotate(token)
 
     def may_replace(self, token: ApiToken) -> bool:

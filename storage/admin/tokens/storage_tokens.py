@@ -50,7 +50,7 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
     list_display = ("name", "role_list", "user", "state_badge", "ends", "last_used", "issued")
     fieldsets = (
         (None, {"fields": ("name", "state_badge", "role_list", "user", "id")}),
-        (_("Validity"), {"fields": ("valid_from", "ends", "issued", "last_used", "revoked_on")}),
+        (_("Validity"), {"fields": ("starts", "ends", "issued", "last_used", "revoked")}),
         (_("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
         (_("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )

@@ -21,8 +21,8 @@ class Command(RepositoryCommand):
         "Create a storage from a file that `backup_storage` wrote, at the same address and with the same ids. The\n"
         "command prints the GUID of the tenant. It restores everything or nothing and never overwrites a storage.\n"
         "The database needs the same migrations as the one of the backup. Tokens are disabled unless --with-tokens\n"
-        "is given; tokens that were revoked or rotated here after the backup stay disabled. The command names staff\n"
-        "accounts that do not exist here; add their memberships in the back office."
+        "is given; tokens that were revoked, rotated or limited here after the backup stay disabled. The command\n"
+        "names staff accounts that do not exist here; add their memberships in the back office."
     )
     examples = """\
   manage.py restore_storage handbook.backup
@@ -63,7 +63,7 @@ class Command(RepositoryCommand):
         self.stderr.write(f"{restored.storage}: {restored.rows:,} rows and {restored.tokens} tokens restored.")
         if restored.disabled:
             reason = (
-                "revoked or rotated here after the backup"
+                "revoked, rotated or limited here after the backup"
                 if options["with_tokens"]
                 else "a restore keeps tokens only with --with-tokens"
             )

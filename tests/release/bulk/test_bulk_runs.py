@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,9 +14,12 @@ from django.utils import timezone
 from elements.bulk import batches, runs
 from elements.models import BulkRefusal, BulkRun, ElementChange
 from repository_site.core.problems import Invalid
+from storage.access.staff import staff_caller
 from storage.access.tokens import revoke_token
+from storage.api import viewset
 from storage.models import ApiToken, Storage
 from storage.tenancy.scope import tenant_scope
+from tests.factories import StaffAccountFactory
 from tests.jobs import run_jobs, waiting_jobs
 from tests.release.bulk.bulk_calls import ALL_STATES, BULK, bulk, numbers, report_of
 from tests.release.house import ID, HouseClient, MakeClient, Wire, error
@@ -49,6 +53,16 @@ def test_a_large_selection_is_changed_by_a_job(caller: HouseClient, house: Stora
     assert [each["id"] for each in done["refusals"]] == [ID["inReview"]]
     assert "finishedOn" in done
     assert caller.element(made[4])["attributes"]["purp"] == {"1033": "New"}
+
+
+def test_an_access_token_starts_no_job(caller: HouseClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job could not look up its roles (D510). Small selections are changed at once."""
+    found = staff_caller(StaffAccountFactory.create(is_superuser=True), caller.storage)
+    assert found is not None
+    monkeypatch.setattr(viewset, "authenticate", lambda *_: replace(found, is_lasting=False))
+    response = caller.post(BULK, {"ids": ALL_STATES, "operations": [NEW]})
+    assert (response.status_code, "cannot start a background job" in response.json()["message"]) == (403, True)
+    assert numbers(bulk(caller, NEW)) == (1, 0, 0)
 
 
 def test_a_repeated_request_gets_the_same_response(caller: HouseClient) -> None:

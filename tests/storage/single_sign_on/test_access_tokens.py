@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 
 from repository_site.core.problems import Unauthenticated
 from storage.access.callers import CallerKind
 from storage.models import IdentityProvider, StaffAccount, Storage
 from storage.options import Role
+from storage.single_sign_on import outgoing_requests
 from storage.single_sign_on.access_tokens import recognise_access_token
+from storage.single_sign_on.outgoing_requests import forget_providers
 from storage.tenancy.contexts import Context, ContextType, find_context
 from tests.api_client import ApiClient
 from tests.identity_provider import TestedProvider, sign_in
@@ -56,6 +59,39 @@ def test_a_person_is_the_same_account(allowed: IdentityProvider, there: TestedPr
     StaffAccount.objects.update(is_active=False)
     with pytest.raises(Unauthenticated):
         recognise_access_token(token_of(there), find_context("acme", "handbook"))
+    # Also somebody who has never signed in at the provider, by address.
+    SocialAccount.objects.all().delete()
+    with pytest.raises(Unauthenticated):
+        recognise_access_token(token_of(there), find_context("acme", "handbook"))
+    StaffAccount.objects.update(is_active=True)
+    caller = recognise_access_token(token_of(there), find_context("acme", "handbook"))
+    assert (caller.label, caller.is_lasting, SocialAccount.objects.exists()) == (f"staff:{jo.pk}", False, False)
+
+
+def test_long_subjects_are_not_mistaken_for_each_other(allowed: IdentityProvider, there: TestedProvider) -> None:
+    IdentityProvider.objects.update(key="a" * 40)
+    labels = {
+        recognise_access_token(token_of(there, sub="s" * 189 + end, email=None), find_context("acme", "handbook")).label
+        for end in ("1", "2")
+    }
+    assert [len(each) <= 200 for each in labels] == [True, True]
+
+
+def test_a_provider_whose_keys_cannot_be_loaded(
+    allowed: IdentityProvider, there: TestedProvider, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows whether the token is valid. The provider is not asked again with each request."""
+    there.changed_metadata = {"jwks_uri": f"{there.issuer}/away"}
+    forget_providers()
+    header = {"Authorization": f"Bearer {token_of(there)}"}
+    for _ in range(3):
+        response = api.get("/acme/handbook/_api/rest/info", headers=header)
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert there.asked.count("/away") == 1
+    monkeypatch.setattr(outgoing_requests, "FAILED_SECONDS", 0.0)
+    forget_providers()
+    there.changed_metadata = {}
+    assert api.get("/acme/handbook/_api/rest/info", headers=header).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
@@ -93,7 +129,9 @@ WRONG: dict[str, dict[str, Any]] = {
     "no end": {"exp": None},
     "no subject": {"sub": None},
     "an ID token": {"nonce": "n"},
+    "an ID token of Keycloak": {"typ": "ID"},
     "a logout token": {"events": {}},
+    "bound to a key": {"cnf": {"jkt": "thumbprint"}},
     "not valid yet": {"nbf": 99_999_999_999},
 }
 

@@ -6,16 +6,22 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from storage.models import IdentityProvider, Storage
-from storage.single_sign_on.outgoing_requests import forget_providers
+from storage.single_sign_on import outgoing_requests
+from storage.single_sign_on.outgoing_requests import MOST_WAITING, ProviderFailed, ask, forget_providers, read_metadata
 from tests.identity_provider import (
     JO,
     Claims,
@@ -105,7 +111,7 @@ def test_state(here: IdentityProvider, there: TestedProvider) -> None:
     own = there.authorize(sent_to_provider(victim))
     assert come_back(victim, own).status_code == 302
     replayed: Any = come_back(victim, own)
-    assert (replayed.status_code, b"Begin again" in replayed.content) == (403, True)
+    assert (replayed.status_code, b"Try again" in replayed.content) == (403, True)
 
 
 def test_an_injected_code_does_not_fit_the_verifier(here: IdentityProvider, there: TestedProvider) -> None:
@@ -147,6 +153,71 @@ def test_user_info_of_somebody_else(here: IdentityProvider, there: TestedProvide
     there.user_info = {**JO, "sub": "another"}
     client = Client()
     assert is_refused(client, sign_in(client, there))
+
+
+def test_user_info_does_not_verify_the_address_of_the_id_token(here: IdentityProvider, there: TestedProvider) -> None:
+    there.person = {**JO, "email_verified": None}
+    there.user_info = {"sub": JO["sub"], "email": "mallory@example.org", "email_verified": True}
+    client = Client()
+    refused: Any = sign_in(client, there)
+    assert (refused.status_code, b"has not verified your address" in refused.content) == (403, True)
+
+
+def test_a_session_is_not_prolonged_by_beginning_to_sign_in(here: IdentityProvider, there: TestedProvider) -> None:
+    """Neither is the database filled with the sessions of strangers."""
+    sign_in(client := Client(), there)
+    Session.objects.update(expire_date=(end := timezone.now() + timedelta(hours=1)))
+    sent_to_provider(client)
+    assert Session.objects.get().expire_date == end
+    sent_to_provider(Client())
+    assert Session.objects.order_by("expire_date")[0].expire_date < timezone.now() + timedelta(minutes=11)
+
+
+def test_addresses_of_an_encrypted_issuer_are_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+    found = {"issuer": "https://id.example"} | dict.fromkeys(names, "https://id.example/a")
+    monkeypatch.setattr(outgoing_requests, "fetch_json", lambda address: dict(found))
+    assert read_metadata("https://id.example") == found
+    found["userinfo_endpoint"] = "http://id.example/a"
+    assert "userinfo_endpoint" not in read_metadata("https://id.example")
+    found["jwks_uri"] = "http://id.example/a"
+    with pytest.raises(ProviderFailed, match="jwks_uri"):
+        read_metadata("https://id.example")
+
+
+def test_a_slow_provider_leaves_turns_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outgoing_requests, "LONGEST_TURN", 0.0)
+    sent: list[str] = []
+
+    def send(method: str, url: str, headers: Any, body: bytes) -> Any:
+        """Answer after the next request to the same host, up to the last one that gets a turn."""
+        sent.append(url)
+        if url == "https://slow.example/":
+            with suppress(ProviderFailed):
+                ask("GET", url, {})
+            if len(sent) == MOST_WAITING // 2:
+                ask("GET", "https://other.example/", {})
+
+    monkeypatch.setattr(outgoing_requests, "send", send)
+    ask("GET", "https://slow.example/", {})
+    assert sent == ["https://slow.example/"] * (MOST_WAITING // 2) + ["https://other.example/"]
+
+
+@pytest.mark.parametrize(
+    "answer", [[], ["access_token"], {"access_token": 5}, {"access_token": "a", "id_token": 5}, "access_token"]
+)
+def test_strange_answers(here: IdentityProvider, there: TestedProvider, answer: Any) -> None:
+    there.token_answer = answer
+    client = Client()
+    assert is_refused(client, sign_in(client, there))
+
+
+def test_an_authorization_endpoint_with_a_query(here: IdentityProvider, there: TestedProvider) -> None:
+    there.changed_metadata = {"authorization_endpoint": f"{there.issuer}/authorize?p=flow"}
+    forget_providers()
+    address = sent_to_provider(client := Client())
+    assert (address.count("?"), parse_qs(urlsplit(address).query)["p"]) == (1, ["flow"])
+    assert come_back(client, there.authorize(address)).status_code == 302
 
 
 def test_parameters_of_the_address_do_not_reach_the_provider(here: IdentityProvider, there: TestedProvider) -> None:

@@ -164,9 +164,21 @@ def test_providers_of_the_environment(there: TestedProvider, storage: Storage, s
     made.refresh_from_db()
     assert made.name == "Env"
     assert root.post(f"{LIST}{made.pk}/remove/").status_code == 302
+    # A part that is removed has its default again, and a domain can move, whatever the order.
+    parts = {"acceptsTokens": True, "audience": "a", "mailDomains": ["example.org"]}
+    settings.SIGN_ON_PROVIDERS = ({**given, **parts},)
+    adopt_configured_providers()
+    settings.SIGN_ON_PROVIDERS = ({**given, "id": "new", "mailDomains": ["example.org"]}, given)
+    adopt_configured_providers()
+    made.refresh_from_db()
+    assert (made.accepts_tokens, made.audience, made.mail_domains, made.collection) == (False, "", [], None)
+    IdentityProvider.objects.get(key="new").delete()
     settings.SIGN_ON_PROVIDERS = ({**given, "collection": "nowhere"},)
     with pytest.raises(Invalid, match="REPOSITORY_SIGN_ON_PROVIDERS, env: collection: there is no such collection"):
         adopt_configured_providers()
     settings.SIGN_ON_PROVIDERS = ()
     adopt_configured_providers()
     assert not IdentityProvider.objects.get().is_enabled
+    assert b"no longer contains this provider" in root.get(f"{LIST}{made.pk}/change/").content
+    root.post(f"{LIST}{made.pk}/remove/")
+    assert not IdentityProvider.objects.exists()

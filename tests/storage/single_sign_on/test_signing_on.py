@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
-from repository_site.core.problems import Invalid
+from repository_site.core.problems import Forbidden, Invalid
 from storage.backup.writing import described
 from storage.models import AccessRule, IdentityProvider, ProviderSession, StaffAccount, Storage, StorageMembership
+from storage.single_sign_on.linking import person_of, sign_on
 from storage.single_sign_on.providers import remove_provider, save_provider
 from tests.factories import StaffAccountFactory, StorageFactory
 from tests.identity_provider import JO, TestedProvider, configured, rule, sent_to_provider, sign_in
@@ -153,6 +156,26 @@ def test_the_provider_of_the_installation(there: TestedProvider, storage: Storag
     assert account is not None
     assert (account.username, account.email) == ("acme:program", "")
     assert roles_of(account) == {"acme/handbook": ["viewer"], "rival/handbook": ["viewer"]}
+    # The account stays when the provider is removed, and does not belong to the same name of another one.
+    remove_provider(provider)
+    provider = configured(there.issuer, mail_domains=[])
+    rule(provider, storage, "viewer")
+    sign_in(client, there)
+    again = account_in(client)
+    assert again is not None
+    assert (again != account, again.username.startswith("acme:program-")) == (True, True)
+    # Neither letters that only look alike nor an address of another provider lead to an account.
+    for victim, address in (("mike@example.com", "mi\u212ae@example.com"), ("sam@example.com", "\u017fam@example.com")):
+        taken = StaffAccountFactory.create(email=victim)
+        there.person = {**JO, "sub": victim, "email": address}
+        sign_in(client := Client(), there)
+        assert account_in(client) not in (None, taken)
+    taken = StaffAccountFactory.create(email="jo@example.com")
+    other = configured(there.issuer, key="other", mail_domains=["example.com"])
+    there.person = {**JO, "email": "jo@example.com"}
+    sign_in(client := Client(), there)
+    assert account_in(client) not in (None, taken)
+    remove_provider(other)
     # Without domains, an address must not lead to a site administrator.
     root = StaffAccountFactory.create(is_superuser=True, email="root@example.org")
     there.person = {**JO, "sub": "root-1", "email": "root@example.org"}
@@ -160,6 +183,51 @@ def test_the_provider_of_the_installation(there: TestedProvider, storage: Storag
     IdentityProvider.objects.update(mail_domains=["example.org"])
     sign_in(client, there)
     assert account_in(client) == root
+
+
+def test_another_issuer_knows_other_people(here: IdentityProvider, there: TestedProvider) -> None:
+    """The same subject there is somebody else (D511)."""
+    sign_in(client := Client(), there)
+    jo = account_in(client)
+    save_provider(here, {"client_id": "renamed", "is_from_settings": True})
+    assert account_in(client) is None
+    assert not SocialAccount.objects.exists()
+    save_provider(here, {"client_id": "repository"})
+    there.person = {**JO, "email": "eve@example.org"}
+    sign_in(client, there)
+    assert account_in(client) not in (None, jo)
+
+
+def test_a_password_keeps_no_roles_of_rules_alive(
+    here: IdentityProvider, there: TestedProvider, storage: Storage
+) -> None:
+    """Somebody who has left the group signs in with a password (D512)."""
+    password = "correct horse battery"
+    jo = StaffAccount.objects.create_user("jo", "jo@example.org", password, is_staff=True)
+    StorageMembership.objects.create(account=jo, storage=storage, roles=["viewer"])
+    sign_in(Client(), there)
+
+    def sign_in_with_password() -> dict[str, list[str]]:
+        client = Client()
+        sent_to_provider(client)
+        typed = {"username": "jo", "password": password, "next": OFFICE}
+        assert client.post(f"{OFFICE}login/", typed).status_code == 302
+        assert client.session.get_expiry_age() > 11 * 3600
+        return roles_of(jo)
+
+    assert sign_in_with_password() == {"acme/handbook": ["viewer", "editor"]}
+    SocialAccount.objects.update(last_login=timezone.now() - timedelta(hours=13))
+    assert sign_in_with_password() == {"acme/handbook": ["viewer"]}
+    sign_in(Client(), there)
+    assert roles_of(jo) == {"acme/handbook": ["viewer", "editor"]}
+
+
+def test_a_provider_that_was_disabled_meanwhile(here: IdentityProvider, there: TestedProvider) -> None:
+    person = person_of(here, JO)
+    IdentityProvider.objects.update(is_enabled=False)
+    with pytest.raises(Forbidden):
+        sign_on(here, person)
+    assert not StaffAccount.objects.exists()
 
 
 def test_passwords_can_be_switched_off(here: IdentityProvider, storage: Storage) -> None:
@@ -219,7 +287,7 @@ def test_settings_of_providers_are_checked(here: IdentityProvider, there: Tested
     with pytest.raises(Invalid) as problem:
         configured(there.issuer, **wrong)
     assert list(problem.value.details) == [
-        "id: expected up to 40 small letters, digits and hyphens.",
+        "id: expected up to 40 lowercase letters, digits and hyphens.",
         "name: a provider needs a name.",
         "client id: a provider needs a client id.",
         "scopes: expected names that are separated by spaces.",
@@ -231,7 +299,7 @@ def test_settings_of_providers_are_checked(here: IdentityProvider, there: Tested
         configured(there.issuer, collection=storage.collection)
     assert list(problem.value.details)[:2] == [
         "id: another provider has this id.",
-        "mail domains: Acme ID has one of these domains already.",
+        "mail domains: Acme ID already has one of these domains.",
     ]
     with pytest.raises(Invalid) as problem:
         configured("https://169.254.169.254", key="inside", mail_domains=[], refuses_passwords=True)

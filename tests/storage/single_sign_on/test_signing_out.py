@@ -10,13 +10,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from storage.models import IdentityProvider
+from storage.accounts.sessions import sessions_of
+from storage.models import IdentityProvider, StaffAccount
 from storage.single_sign_on.outgoing_requests import forget_providers
 from storage.single_sign_on.signed_tokens import LOGOUT_EVENT
 from tests.identity_provider import JO, TestedProvider, sign_in
 
 pytestmark = pytest.mark.django_db
 OFFICE = "/acme/handbook/admin/"
+PASSWORD = "correct horse battery"
 
 
 def is_signed_in(client: Client) -> bool:
@@ -75,6 +77,22 @@ def test_the_provider_ends_sessions(here: IdentityProvider, there: TestedProvide
     everything = logout_token(there)
     assert tell(everything) == 200
     assert not is_signed_in(clients[1])
+
+
+def test_sessions_without_an_id_and_with_another_key(here: IdentityProvider, there: TestedProvider) -> None:
+    """Some providers name the session in logout tokens only; a new password renews the key of the session."""
+    there.person = {**JO, "sid": None}
+    jo = StaffAccount.objects.create_user("jo", "jo@example.org", PASSWORD, is_staff=True)
+    sign_in(client := Client(), there)
+    before = client.session.session_key
+    typed = {"old_password": PASSWORD, "new_password1": f"{PASSWORD}!", "new_password2": f"{PASSWORD}!"}
+    assert client.post("/admin/password_change/", typed).status_code == 302
+    assert client.session.session_key != before
+    assert [each.session_key for each in sessions_of(jo)] == [client.session.session_key]
+    assert tell(logout_token(there, sid="s-9", sub="another")) == 200
+    assert client.session["_auth_user_id"] == str(jo.pk)
+    assert tell(logout_token(there, sid="s-9")) == 200
+    assert not is_signed_in(client)
 
 
 def test_a_repeated_logout_token_ends_nothing_new(here: IdentityProvider, there: TestedProvider) -> None:
