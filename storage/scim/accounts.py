@@ -120,10 +120,12 @@ def _describe(provider: IdentityProvider, account: StaffAccount, person: Directo
 
 
 def _deactivate(provider: IdentityProvider, account: StaffAccount) -> None:
+    # Also for an account that a site administrator has deactivated: that keeps somebody from signing in only.
+    tokens = end_access(account)
+    if account.is_active or tokens:
+        log.info("account deactivated", account=account.pk, revoked_tokens=tokens)
     if account.is_active:
         account.is_active, account.deactivated_by = False, provider
-        tokens = end_access(account)
-        log.info("account deactivated", account=account.pk, revoked_tokens=tokens)
 
 
 def follow_rules(provider: IdentityProvider, people: Sequence[DirectoryPerson]) -> None:

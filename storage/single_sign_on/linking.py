@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ from storage.accounts.invitations import is_invited
 from storage.extension import storage_extensions
 from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_memberships
-from storage.models import AccessRule, IdentityProvider, StaffAccount, Storage, StorageMembership
+from storage.models import AccessRule, DirectoryPerson, IdentityProvider, StaffAccount, Storage, StorageMembership
 from storage.single_sign_on.directory import with_directory
 from storage.single_sign_on.providers import hold_provider
 from storage.single_sign_on.rules import MOST_RULES, Claims, Grant, grants_of
@@ -243,7 +243,12 @@ def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[S
     The number of statements depends on the storages, not on the accounts, except for those that get a user element.
     """
     origin = str(provider.pk)
-    held = StorageMembership.objects.select_for_update().filter(account__in=[*grants_by_account]).order_by("pk")
+    rows = StorageMembership.objects.select_for_update().filter(account__in=[*grants_by_account])
+    held = list(rows.order_by("pk"))
+    # A directory may deactivate these accounts later (D561).
+    with_user = {each.account_id for each in held if each.user_id is not None}
+    people = DirectoryPerson.objects.filter(account__in=with_user)
+    managed = set(people.values_list("account_id", flat=True))
     known: dict[int, dict[UUID, StorageMembership]] = {each.pk: {} for each in grants_by_account}
     for each in held:
         known[each.account_id][each.storage_id] = each
@@ -266,7 +271,7 @@ def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[S
                 membership.user_id = free_user_of(membership.storage, grant)
             if membership.pk is None:
                 new.append(membership)
-            elif not membership.roles and not _can_be_handed_over(membership):
+            elif not membership.roles and not _can_be_handed_over(membership, managed):
                 gone.append(membership.pk)
             elif before != (membership.roles, membership.origins, membership.user_id):
                 changed.append(membership)
@@ -278,9 +283,10 @@ def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[S
         adopt_messages(membership)
 
 
-def _can_be_handed_over(membership: StorageMembership) -> bool:
-    """Tell whether a membership without roles stays, so that pages can offer the work of its person (D545)."""
-    return membership.user_id is not None and not membership.account.is_active
+def _can_be_handed_over(membership: StorageMembership, managed: Collection[int | None]) -> bool:
+    """Tell whether a membership without roles stays: it alone knows the user element of its person, whose work pages
+    offer (D545), and whose tokens a directory ends when it deactivates the person (D561)."""
+    return membership.user_id is not None and (not membership.account.is_active or membership.account_id in managed)
 
 
 def user_of(storage: Storage, grant: Grant) -> UUID | None:

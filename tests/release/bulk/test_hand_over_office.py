@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from storage.access.user_directory import user_names
-from storage.models import IdentityProvider, Storage, StorageMembership
+from storage.models import IdentityProvider, StaffAccount, Storage, StorageMembership
 from storage.options import Role
 from tests.elements.office import Office, main_text
 from tests.identity_provider import rule
@@ -71,6 +71,15 @@ def test_the_work_of_people_who_have_left_is_offered(office: Office, house: Stor
     membership.refresh_from_db()
     assert (membership.roles, str(membership.user_id)) == (["approver"], ID["ben"])
     assert "can no longer sign in" not in office.page(PAGE)
+    # The same after the last role is gone (D561), and after somebody has deactivated the account by hand.
+    again = desk(user="ben")
+    directory.patch(f"Users/{made['id']}", {"op": "Replace", "path": "title", "value": "Guest"})
+    membership.refresh_from_db()
+    assert (membership.roles, again.get("rest/info").status_code) == ([], 200)
+    StaffAccount.objects.filter(pk=membership.account_id).update(is_active=False)
+    directory.patch(f"Users/{made['id']}", {"op": "Replace", "path": "active", "value": "False"})
+    assert again.get("rest/info").status_code == 401
+    assert "can no longer sign in" in office.page(PAGE)
 
 
 def test_a_link_can_choose_the_person(office: Office) -> None:
