@@ -11,7 +11,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from repository_site.core.problems import Conflict, Invalid, NotFound, PreconditionFailed
+from repository_site.core.problems import Conflict, Invalid, NotFound, PreconditionFailed, Unauthenticated
+from storage.access.tokens import REFUSED
 from storage.models import DirectoryGroup, DirectoryMember, DirectoryPerson, IdentityProvider
 from storage.scim.accounts import release_account, settle_account
 
@@ -30,8 +31,13 @@ class PersonTerms:
 
 
 def locked_provider(provider: IdentityProvider) -> None:
-    """Let the changes of one directory wait for each other (D546)."""
-    IdentityProvider.objects.select_for_update(no_key=True).get(pk=provider.pk)
+    """Let the changes of one directory wait for each other (D546), and apply the provider as it is now: a site
+    administrator may have taken a mail domain, or disabled or removed it, while this change has waited."""
+    found = IdentityProvider.objects.select_for_update(no_key=True).filter(pk=provider.pk, is_enabled=True)
+    held = found.filter(collection=provider.collection_id).first()
+    if held is None:
+        raise Unauthenticated(REFUSED)
+    provider.mail_domains = held.mail_domains
 
 
 @transaction.atomic
@@ -61,6 +67,9 @@ def change_person(
         person.changed_on = timezone.now()
         _store(person, terms)
         log.info("person changed", person=str(person.pk), active=person.is_active)
+        settle_account(provider, person)
+    elif person.account_id is None:
+        # The mail domain may have been assigned since, or the other account with the address is gone.
         settle_account(provider, person)
     return person
 

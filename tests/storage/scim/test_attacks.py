@@ -10,10 +10,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from repository_site.core.problems import Invalid
+from repository_site.core.problems import Invalid, Unauthenticated
 from storage.access.tokens import issue_token
 from storage.models import ApiToken, DirectoryPerson, IdentityProvider, StaffAccount, Storage
 from storage.options import Role
+from storage.scim.people import PersonTerms, change_person, create_person
 from storage.tenancy.addresses import key_problem
 from storage.tenancy.contexts import Context, ContextType
 from tests.factories import StaffAccountFactory
@@ -110,6 +111,21 @@ def test_an_account_that_moves_out_of_reach_is_left_alone(
     account.refresh_from_db()
     assert (account.is_active, roles_of(account)) == (True, {})
     assert DirectoryPerson.objects.get().pk.hex == kim["id"].replace("-", "")
+
+
+def test_a_change_that_has_waited_applies_the_provider_as_it_is(provider: IdentityProvider) -> None:
+    held = IdentityProvider.objects.filter(pk=provider.pk)
+    held.update(mail_domains=["other.example"])
+    jo = PersonTerms("jo@example.org", "", True, {})
+    person = create_person(provider, jo)
+    assert not StaffAccount.objects.exists()
+    # Sending the same person again is enough when the domain is assigned.
+    held.update(mail_domains=["example.org"])
+    change_person(provider, str(person.pk), 'W/"1"', lambda _: jo)
+    assert DirectoryPerson.objects.get().account == StaffAccount.objects.get(email="jo@example.org")
+    held.update(is_enabled=False)
+    with pytest.raises(Unauthenticated):
+        change_person(provider, str(person.pk), "", lambda _: jo)
 
 
 def test_directories_of_one_collection_are_apart(
