@@ -53,15 +53,19 @@ SYMBOLS = {Op.gt: ">", Op.ge: ">=", Op.lt: "<", Op.le: "<="}
 class FilterColumn:
     name: str
     is_folded: bool = False
+    is_text: bool = True
 
 
-META = {"meta.created": FilterColumn("created_on"), "meta.lastModified": FilterColumn("changed_on")}
+META = {
+    "meta.created": FilterColumn("created_on", is_text=False),
+    "meta.lastModified": FilterColumn("changed_on", is_text=False),
+}
 COLUMNS: Mapping[type[Resource[Any]], Mapping[str, FilterColumn]] = {
     Person: {
         **META,
         "userName": FilterColumn("user_key", is_folded=True),
         "externalId": FilterColumn("external_id"),
-        "active": FilterColumn("is_active"),
+        "active": FilterColumn("is_active", is_text=False),
     },
     ScimGroup: {
         **META,
@@ -131,7 +135,7 @@ class _Conditions(FilterVisitor[Q]):
         if place[0] in ("id", "meta", "schemas"):
             return ~Q(pk=None)
         if column := self.columns.get(".".join(place)):
-            return ~Q(pk=None) if column.name == "is_active" else ~Q(**{column.name: ""})
+            return ~Q(**{column.name: ""}) if column.is_text else ~Q(pk=None)
         return _in_json(f"exists({_path(place, binding)})")
 
     def visit_value_path(self, node: ValuePath) -> Q:
@@ -203,6 +207,8 @@ def _in_json(predicate: str) -> Q:
 
 
 def _compared(column: FilterColumn, op: CompareOperator, value: Any) -> Q:
+    if value is None and not column.is_text:
+        return ~Q(pk=None) if op is Op.ne else Q(pk=None)
     if value is None:
         value = ""
     if op in (Op.co, Op.sw, Op.ew) and not isinstance(value, str):

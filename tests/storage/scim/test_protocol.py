@@ -59,6 +59,7 @@ def filled(directory: TestedDirectory) -> TestedDirectory:
         ('id eq "nonsense"', ""),
         ('id ne "nonsense"', "jo kim lee"),
         ("groups pr", "jo kim"),
+        ("active eq null or meta.created eq null", ""),
     ],
 )
 def test_filters(filled: TestedDirectory, text: str, found: str) -> None:
