@@ -10,12 +10,14 @@ from storage.accounts.sessions import end_sessions
 from storage.models import ApiToken, ProviderSession, StaffAccount
 
 
-def end_all_sessions(account: StaffAccount) -> None:
-    """End every session of an account, on all servers, from the next request on; also those that no list shows."""
+def end_all_sessions(account: StaffAccount) -> int:
+    """End every session of an account, on all servers, from the next request on; also those that no list shows, and
+    sign-ins that wait for a second factor. Return how many the list has shown."""
     StaffAccount.objects.filter(pk=account.pk).update(ended_sessions=F("ended_sessions") + 1)
     account.refresh_from_db(fields=["ended_sessions"])
-    end_sessions(account)
+    ended = end_sessions(account)
     ProviderSession.objects.filter(account=account).delete()
+    return ended
 
 
 def end_access(account: StaffAccount) -> int:

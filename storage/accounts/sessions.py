@@ -104,8 +104,10 @@ def _end(keys: Sequence[str]) -> int:
 
 
 def forget_old_sessions() -> None:
+    """Delete the rows of sessions that have ended. A new password prolongs a session, which must stay in the list."""
     oldest = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
-    AccountSession.objects.filter(began_on__lt=oldest).delete()
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    AccountSession.objects.filter(began_on__lt=oldest).exclude(session_key__in=alive).delete()
 
 
 class SessionUses:

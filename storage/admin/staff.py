@@ -26,7 +26,8 @@ from unfold.widgets import UnfoldAdminUUIDInputWidget
 
 from storage.access.callers import find_user
 from storage.access.memberships import admission_code
-from storage.accounts.sessions import end_sessions, sessions_of
+from storage.accounts.ending import end_all_sessions
+from storage.accounts.sessions import sessions_of
 from storage.admin.memberships import explain_origins
 from storage.admin.site_base import SiteModelAdmin
 from storage.admin.webhooks.pages import confirmation_page
@@ -37,6 +38,7 @@ from storage.back_office.role_texts import role_names
 from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_membership
 from storage.models import StaffAccount, Storage, StorageMembership
+from storage.single_sign_on.provider_sessions import follow_session
 
 POWERS = ("is_active", "is_superuser")
 
@@ -213,7 +215,7 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         if request.method != "POST":
             text = _("The person must sign in again everywhere. To keep somebody out, deactivate the account.")
             return confirmation_page(self, request, account, _("End all sessions?"), text, _("End all sessions"))
-        number = end_sessions(account)
+        number = end_all_sessions(account)
         messages.success(request, ngettext("%d session has ended.", "%d sessions have ended.", number) % number)
         return redirect("admin:storage_staffaccount_change", account.pk)
 
@@ -244,7 +246,10 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
         if str(request.user.pk) == str(id) and request.POST.get("usable_password") == "false":
             messages.error(request, _("You cannot change this for your own account. Ask another site administrator."))
             return redirect(request.path)
+        before = request.session.session_key
         response: HttpResponse = super().user_change_password(request, id, form_url)
+        # Django gives the session of the administrator another key, whatever account gets the password.
+        follow_session(before, request.session.session_key)
         return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

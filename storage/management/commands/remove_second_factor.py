@@ -22,13 +22,13 @@ class Command(RepositoryCommand):
         parser.add_argument("account", metavar="NAME", help="user name")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from storage.accounts.ending import end_all_sessions
         from storage.accounts.second_factors import remove_all_factors
-        from storage.accounts.sessions import end_sessions
         from storage.models import StaffAccount
 
         account = StaffAccount.objects.filter(username=options["account"]).first()
         if account is None:
             raise CommandError(f"There is no account {options['account']!r}.")
         number = remove_all_factors(account)
-        ended = end_sessions(account)
+        ended = end_all_sessions(account)
         self.stderr.write(f"Removed {number} factor(s) of {account}, with recovery codes; ended {ended} session(s).")
