@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -29,6 +30,8 @@ FACTORS = (TOTP, PASSKEY)
 SECRETS = {TOTP: "secret", RECOVERY: "seed"}
 MOST_PASSKEYS = 10
 LONGEST_ANSWER = 20_000
+# Raised for answers of a browser that are wrong, damaged or hostile.
+UNREADABLE = (ValidationError, ValueError, TypeError, LookupError, AttributeError, RecursionError, struct.error)
 # The secret of an app that is being set up, encrypted in the session.
 NEW_SECRET, PURPOSE = "new_totp", "new second factor"
 log = structlog.get_logger("second-factor")
@@ -202,7 +205,7 @@ def add_passkey(request: HttpRequest, account: StaffAccount, name: str, answer: 
         try:
             auth.parse_registration_response(credential)
             auth.complete_registration(credential)
-        except (ValidationError, ValueError, TypeError, KeyError):
+        except UNREADABLE:
             return False
     auth.WebAuthn.add(account, clean_text(name, 50) or f"{len(passkeys) + 1}", credential)
     log.info("second factor added", account=account.pk, kind=PASSKEY)
@@ -220,7 +223,7 @@ def check_passkey(request: HttpRequest, account: StaffAccount, answer: str) -> b
         try:
             auth.parse_authentication_response(credential)
             used = auth.complete_authentication(account, credential)
-        except (ValidationError, ValueError, TypeError, KeyError):
+        except UNREADABLE:
             return False
     _note_use(account, used)
     return True
@@ -228,8 +231,8 @@ def check_passkey(request: HttpRequest, account: StaffAccount, answer: str) -> b
 
 def _parsed(answer: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(answer) if len(answer) <= LONGEST_ANSWER else None
-    except ValueError:
+        found = json.loads(answer) if len(answer) <= LONGEST_ANSWER and "\\u0000" not in answer else None
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -261,10 +264,13 @@ def remove_factor(account: StaffAccount, number: int) -> bool:
     from allauth.mfa.base.internal.flows import delete_dangling_recovery_codes
     from allauth.mfa.models import Authenticator
 
-    if needs_factor(account) and len(factors_of(account)) == 1:
-        return False
-    removed, _ = Authenticator.objects.filter(user_id=account.pk, pk=number, type__in=FACTORS).delete()
-    delete_dangling_recovery_codes(account)
+    with transaction.atomic():
+        # Two requests must not remove the last two factors.
+        StaffAccount.objects.select_for_update().get(pk=account.pk)
+        if needs_factor(account) and len(factors_of(account)) == 1:
+            return False
+        removed, _ = Authenticator.objects.filter(user_id=account.pk, pk=number, type__in=FACTORS).delete()
+        delete_dangling_recovery_codes(account)
     log.info("second factor removed", account=account.pk)
     return bool(removed)
 

@@ -151,6 +151,8 @@ class CheckedClientAdapter(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error("no ID token")
         claims = checked_id_token(provider, id_token, str((state.get("data") or {}).get(NONCE, "")))
         more = self._user_info(token.token, claims["sub"])
+        # Only the ID token says how somebody has signed in (D553).
+        more.pop("amr", None)
         if "email" in claims:
             # It says whether its own address is verified, not the one in the ID token.
             more.pop("email_verified", None)

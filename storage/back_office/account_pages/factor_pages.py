@@ -42,6 +42,7 @@ from storage.accounts.waiting_sign_ins import WaitingSignIn, complete_sign_in, w
 from storage.back_office.sign_in import blocked_text, seconds_until
 from storage.back_office.sign_on import safe_address
 from storage.models import StaffAccount
+from storage.single_sign_on.sessions import limit_session
 
 METHODS = ["GET", "HEAD", "POST"]
 
@@ -106,6 +107,8 @@ def factors_page(request: HttpRequest) -> HttpResponse:
     """Let a signed-in person add and remove factors, after a recent sign-in."""
     if not isinstance(request.user, StaffAccount):
         return redirect_to_login(request.path, reverse("admin:login"))
+    # The page stores secrets in the session, which must not prolong it (D149).
+    limit_session(request)
     if not is_recent(request):
         return _confirm(request, request.user)
     return _setup(request, request.user, None)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from storage.accounts.second_factors import add_passkey, has_factor, recovery_codes
 from storage.models import AccountSession, FailedSignIn, IdentityProvider, StaffAccount, Storage
@@ -21,6 +24,8 @@ from tests.storage.office import signed_in
 
 pytestmark = pytest.mark.django_db
 FACTOR, OWN, OFFICE = "/admin/factor/", "/admin/factor/own/", "/acme/handbook/admin/"
+EMPTY = '{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{%s}}'
+DAMAGED = '"clientDataJSON":"eyJ0eXBlIjoieCIsImNoYWxsZW5nZSI6IngiLCJvcmlnaW4iOiJ4In0","attestationObject":""'
 WRONG = "This is not right. Try again, or use a recovery code."
 
 
@@ -162,7 +167,11 @@ def test_factors_change_after_a_recent_sign_in_only(alex: StaffAccount) -> None:
     assert "Enter your password again" in text_of(browser.post(OWN, {"remove": "1"}))
     assert browser.post(OWN, {"old_password": "wrong"}).status_code == 422
     assert browser.post(OWN, {"old_password": PASSWORD}).status_code == 302
+    # The page stores secrets in the session, and does not prolong it (D149).
+    own_session = Session.objects.filter(session_key=browser.session.session_key)
+    own_session.update(expire_date=(end := timezone.now() + timedelta(hours=1)))
     page = text_of(browser.get(OWN))
+    assert own_session.get().expire_date == end
     assert ("App with one-time codes" in page, "10 recovery codes are left." in page) == (True, True)
     former = recovery_codes(alex)
     assert "Recovery codes" in text_of(browser.post(OWN, {"recovery": "new"}))
@@ -175,7 +184,7 @@ def test_factors_change_after_a_recent_sign_in_only(alex: StaffAccount) -> None:
     own = Authenticator.objects.get(user=alex, type="totp")
     assert browser.post(OWN, {"remove": str(own.pk)}).status_code == 302
     assert not Authenticator.objects.filter(user=alex).exists()
-    for answer in ("no json", "[]", "{}", '{"id": 1}', '{"id":"x","rawId":"x","type":"public-key","response":{}}'):
+    for answer in ("no json", "[" * 9000, "[]", "{}", '{"id": 1}', '{"id": "\\u0000"}', EMPTY % "", EMPTY % DAMAGED):
         refused = browser.post(OWN, {"passkey": answer})
         assert (refused.status_code, "The passkey could not be added." in text_of(refused)) == (422, True)
     assert not add_passkey(browser.get(OWN).wsgi_request, alex, "key", "x" * 20_001)
@@ -186,6 +195,8 @@ def test_a_provider_that_vouches_is_enough(
 ) -> None:
     settings.SECOND_FACTOR = "administrators"
     here.rules.update(roles=["administrator"])
+    # Only the ID token counts.
+    there.user_info = {"sub": JO["sub"], "amr": ["mfa"]}
     client = Client()
     assert sign_in(client, there, next_address=OFFICE)["Location"] == FACTOR
     assert client.get(OFFICE).status_code == 302
