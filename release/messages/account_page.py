@@ -115,6 +115,10 @@ def account_page(request: HttpRequest) -> HttpResponseBase:
 def confirm_page(request: HttpRequest, value: str) -> HttpResponseBase:
     """Show a button. GET changes nothing, because programs that check mails open all links."""
     account, key = _person(request)
+    if text := _managed(account):
+        # Since the person has asked for the mail.
+        notices.error(request, text)
+        return redirect("account")
     if request.method != "POST" and is_address_link(account, value):
         context = {**_frame(request), "address": account.new_email}
         return TemplateResponse(request, "pages/confirm_address.html", context)
@@ -152,8 +156,8 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     """Remove the address, or ask its owner to confirm another one. Return what is wrong with it."""
     if settings.MAIL_SERVER is None:
         raise Forbidden(_("This installation sends no mails; messages are shown in the back office only."))
-    if not account.is_superuser and (provider := refuses_password(account.email) or _directory_of(account)):
-        return _("%s manages the address of your account.") % provider
+    if text := _managed(account):
+        return text
     if not is_recent(request):
         return _("You have signed in a while ago. Sign out and sign in again to change the address.")
     if not wanted:
@@ -164,6 +168,12 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     else:
         ask_to_confirm(storage_of(request), account, wanted)
     return ""
+
+
+def _managed(account: StaffAccount) -> str:
+    """Return why only a provider changes the address of an account; empty if its owner may do so."""
+    provider = None if account.is_superuser else refuses_password(account.email) or _directory_of(account)
+    return _("%s manages the address of your account.") % provider if provider else ""
 
 
 def _directory_of(account: StaffAccount) -> str:

@@ -113,10 +113,15 @@ def test_an_open_browser_changes_no_address(room: MailRoom, staff: SignIn) -> No
     for address in (NEW, ""):
         refused = reader.post(PAGE, {"address": address})
         assert (refused.status_code, "You have signed in a while ago." in text_of(refused)) == (422, True)
+    ben = staff("ben")
+    ben.post(PAGE, {"address": "ben@elsewhere.example"})
+    link = f"/acme/house/{address_path(StaffAccount.objects.get(username='ben'))}"
     IdentityProvider.objects.create(
         key="acme", name="Acme ID", mail_domains=["example.org"], refuses_passwords=True, client_id="x"
     )
-    assert "Acme ID manages the address of your account." in text_of(staff("ben").post(PAGE, {"address": NEW}))
+    for refused in (ben.post(PAGE, {"address": NEW}), ben.get(link, follow=True), ben.post(link, follow=True)):
+        assert "Acme ID manages the address of your account." in text_of(refused)
+    assert StaffAccount.objects.get(username="ben").email == "ben@example.org"
 
 
 def test_few_mails_go_to_addresses_that_are_not_confirmed(room: MailRoom, staff: SignIn) -> None:
