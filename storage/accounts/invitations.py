@@ -76,7 +76,8 @@ def invite(
     if problems:
         raise Invalid(_("The invitation is not valid."), problems)
     now = timezone.now()
-    found = invitations_of(place).filter(address=wanted).first()
+    # Sending again waits for somebody who is accepting the invitation.
+    found = invitations_of(place).select_for_update().filter(address=wanted).first()
     is_open = found is not None and found.withdrawn_on is None and found.valid_until > now
     if is_open and not again:
         text = _("this address is invited already; the list of invitations can send the link again.")
@@ -145,8 +146,8 @@ def _too_many(hours: int) -> str:
 def withdraw(invitation: Invitation, by: StaffAccount) -> None:
     """End an invitation. The row stays for a while, so that its mails still count."""
     _require_administrator(invitation.place, by)
-    invitation.withdrawn_on = timezone.now()
-    invitation.save(update_fields=["withdrawn_on"])
+    # The person may have accepted it a moment ago.
+    Invitation.objects.filter(pk=invitation.pk).update(withdrawn_on=timezone.now())
     log.info("invitation withdrawn", invitation=str(invitation.pk), by=by.pk)
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from storage.accounts import invitations
-from storage.accounts.invitations import forget_old_invitations, invite, link_path
+from storage.accounts.invitations import forget_old_invitations, invite, link_path, withdraw
 from storage.models import IdentityProvider, Invitation, StaffAccount, Storage, StorageMembership
 from storage.options import Role
 from tests.factories import StaffAccountFactory, StorageFactory
@@ -124,6 +124,9 @@ def test_links_end(room: MailRoom, office: Client, alex: StaffAccount, storage: 
     assert "Expired" in text_of(office.get(PAGES))
     Invitation.objects.update(valid_until=timezone.now() - timedelta(days=31))
     forget_old_invitations()
+    assert not Invitation.objects.exists()
+    # Somebody has accepted it in the meantime.
+    withdraw(made, alex)
     assert not Invitation.objects.exists()
 
 
