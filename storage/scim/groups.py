@@ -16,6 +16,7 @@ from repository_site.core.problems import Invalid, NotFound
 from storage.models import DirectoryGroup, DirectoryMember, DirectoryPerson, IdentityProvider
 from storage.scim.accounts import follow_rules
 from storage.scim.people import check_version, locked_provider, touch
+from storage.single_sign_on.directory import forget_groups
 
 MOST_GROUPS = 2000
 log = structlog.get_logger("scim")
@@ -60,6 +61,7 @@ def delete_group(provider: IdentityProvider, id: str, expected: str) -> None:
     group = found_group(provider, id)
     check_version(group, expected)
     people = _touched(Q(pk__in=_members_of(group)))
+    forget_groups(provider, {group.display_name, group.external_id} - {""})
     group.delete()
     log.info("group deleted", group=id)
     follow_rules(provider, people)
@@ -81,6 +83,8 @@ def _store(group: DirectoryGroup, terms: GroupTerms) -> None:
     if not (added or removed or is_renamed):
         return
     is_new = group.version == 0
+    if former := {group.display_name, group.external_id} - {*named, ""}:
+        forget_groups(provider, former)
     group.display_name, group.external_id = named
     group.name_key = terms.display_name.casefold()[:255]
     group.version, group.changed_on = group.version + 1, timezone.now()

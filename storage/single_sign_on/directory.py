@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 
 from storage.models import DirectoryGroup, DirectoryMember, DirectoryPerson, IdentityProvider, StaffAccount
@@ -14,6 +15,11 @@ from storage.single_sign_on.rules import Claims, values_of
 
 GROUPS = "groups"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+# A claim with one group may be a text.
+_FORGET = """UPDATE socialaccount_socialaccount SET extra_data = jsonb_set(extra_data, '{groups}',
+        CASE jsonb_typeof(extra_data -> 'groups') WHEN 'array' THEN (extra_data -> 'groups') - %(names)s::text[]
+        ELSE '[]'::jsonb END)
+    WHERE provider = %(provider)s AND extra_data -> 'groups' ?| %(names)s::text[]"""
 
 
 def with_directory(provider: IdentityProvider, account: StaffAccount | None, claims: Claims) -> Claims:
@@ -41,6 +47,13 @@ def claims_of(
         others = [each for each in values_of(claims, GROUPS) if each not in managed]
         found[person.pk] = {**claims, **_attributes_of(person), GROUPS: [*groups[person.pk], *others]}
     return found
+
+
+def forget_groups(provider: IdentityProvider, names: Iterable[str]) -> None:
+    """Forget what sign-ins have told about groups that the directory deletes or renames: people may have left them
+    since, and the directory does not manage them any longer (D562)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, {"names": [*names], "provider": str(provider.pk)})
 
 
 def _groups_of(people: Sequence[DirectoryPerson]) -> dict[UUID, list[str]]:

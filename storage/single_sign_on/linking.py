@@ -230,11 +230,20 @@ def drop_stale_roles(account: StaffAccount) -> None:
     start = timezone.now() - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     recent = SocialAccount.objects.filter(user_id=account.pk, provider__in=origins, last_login__gte=start)
     stale = origins - set(recent.values_list("provider", flat=True))
-    # A directory keeps the roles of its people up to date (D541).
-    left = IdentityProvider.objects.filter(pk__in=stale).exclude(people__account=account)
+    left = IdentityProvider.objects.select_for_update(no_key=True).filter(pk__in=stale).order_by("pk")
     with transaction.atomic():
-        for provider in left.order_by("pk"):
-            refresh_memberships(provider, {account: {}})
+        for provider in left:
+            # Otherwise the next change by a directory would bring these roles back (D562).
+            SocialAccount.objects.filter(user_id=account.pk, provider=str(provider.pk)).update(extra_data={})
+            refresh_memberships(provider, {account: _directory_grants(provider, account)})
+
+
+def _directory_grants(provider: IdentityProvider, account: StaffAccount) -> Grants:
+    """Return what the rules give to a person by the directory alone; nothing if it does not have the person."""
+    people = account.directory_people.filter(provider=provider, is_active=True)
+    if out_of_reach(provider, account) or not people.exists():
+        return {}
+    return grants_of(rules_of(provider), {**with_directory(provider, account, {}), "email": account.email})
 
 
 def refresh_memberships(provider: IdentityProvider, grants_by_account: Mapping[StaffAccount, Grants]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from unittest.mock import ANY
 from uuid import uuid4
@@ -10,9 +11,10 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from storage.models import DirectoryMember, IdentityProvider, StaffAccount, Storage
-from storage.single_sign_on.linking import person_of, sign_on
+from storage.single_sign_on.linking import drop_stale_roles, person_of, sign_on
 from tests.identity_provider import rule
 from tests.storage.scim.directory import CORE, TestedDirectory, roles_of
 
@@ -88,6 +90,18 @@ def test_sign_in_and_directory_agree(directory: TestedDirectory, provider: Ident
     directory.patch(f"Groups/{group['id']}", {"op": "remove", "path": "members"})
     assert roles_of(account) == {"acme/handbook": ["approver"]}
     sign_on(provider, person_of(provider, claims))
+    assert roles_of(account) == {"acme/handbook": ["approver"]}
+    # A sign-in with a password keeps the roles of the directory only (D562).
+    directory.patch(f"Groups/{group['id']}", {"op": "add", "path": "members", "value": [{"value": jo["id"]}]})
+    SocialAccount.objects.update(last_login=timezone.now() - timedelta(hours=13))
+    drop_stale_roles(account)
+    assert roles_of(account) == {"acme/handbook": ["editor"]}
+    directory.patch(f"Users/{jo['id']}", {"op": "add", "path": "title", "value": "Clerk"})
+    assert roles_of(account) == {"acme/handbook": ["editor"]}
+    sign_on(provider, person_of(provider, claims))
+    assert roles_of(account) == {"acme/handbook": ["editor", "approver"]}
+    # A group that the directory deletes does not live on in the claims of the sign-in.
+    directory.ask("DELETE", f"Groups/{group['id']}")
     assert roles_of(account) == {"acme/handbook": ["approver"]}
 
 
