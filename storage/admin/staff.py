@@ -65,6 +65,8 @@ class AccountMembershipForm(forms.ModelForm):
         if self.instance.pk:
             self.initial["roles"] = self.instance.roles_by_hand
             explain_origins(self.fields["roles"], self.instance)
+            # Without this, nobody could save the account of a person whose last role a directory has taken (D545).
+            self.fields["roles"].required &= bool(self.instance.roles)
 
     def save(self, commit: bool = True) -> Any:
         """Change what was granted by hand; roles from rules stay (D504)."""

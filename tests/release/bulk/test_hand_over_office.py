@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from storage.access.user_directory import user_names
+from storage.admin.staff import AccountMembershipForm
 from storage.models import IdentityProvider, StaffAccount, Storage, StorageMembership
 from storage.options import Role
 from tests.elements.office import Office, main_text
@@ -65,6 +66,8 @@ def test_the_work_of_people_who_have_left_is_offered(office: Office, house: Stor
     assert ben.get("rest/info").status_code == 401
     membership.refresh_from_db()
     assert membership.roles == []
+    # Site administrators can still save the account.
+    assert AccountMembershipForm({"storage": house.pk, "user_id": ID["ben"]}, instance=membership).is_valid()
     page = office.get(PAGE).content.decode()
     assert re.search(rf'can no longer sign in.*<a class="el-link" href="\?from={ID["ben"]}">{name}</a>', page)
     directory.patch(f"Users/{made['id']}", {"op": "Replace", "path": "active", "value": "True"})
