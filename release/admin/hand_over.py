@@ -34,7 +34,8 @@ from storage.options import Role
 from storage.pages import storage_of
 
 PAGE = "release_hand_over"
-# Deactivated people that the page names.
+# Deactivated people that the page looks at, the last members first, and those that it names.
+MOST_LEFT = 2000
 MOST_SHOWN = 50
 
 
@@ -65,8 +66,8 @@ def _who_left(request: HttpRequest) -> list[tuple[str, str]]:
     """Return ids and names of people whose accounts were deactivated, and who have something to hand over (D545)."""
     storage = storage_of(request)
     found = StorageMembership.objects.filter(storage=storage, account__is_active=False).exclude(user_id=None)
-    users = list(found.order_by("pk").values_list("user_id", flat=True)[:MOST_SHOWN])
-    left = holding(configuration_of(storage), [each for each in users if each])
+    users = list(found.order_by("-pk").values_list("user_id", flat=True)[:MOST_LEFT])
+    left = sorted(holding(configuration_of(storage), [each for each in users if each]))[:MOST_SHOWN]
     return sorted(((str(id), name) for id, name in user_names(storage, left).items()), key=lambda each: each[1])
 
 

@@ -7,11 +7,13 @@ from uuid import UUID
 
 import pytest
 
+from release.admin import hand_over
 from storage.access.user_directory import user_names
 from storage.admin.staff import AccountMembershipForm
 from storage.models import IdentityProvider, StaffAccount, Storage, StorageMembership
 from storage.options import Role
 from tests.elements.office import Office, main_text
+from tests.factories import StaffAccountFactory
 from tests.identity_provider import rule
 from tests.release.house import ID, STATES, HouseClient, MakeClient
 from tests.storage.scim.directory import directory_of
@@ -48,8 +50,14 @@ def test_everything_is_handed_over_after_a_preview(office: Office, cora: HouseCl
     assert "Hand over: Ben → Dora" in office.page("elements/bulk/runs/")
 
 
-def test_the_work_of_people_who_have_left_is_offered(office: Office, house: Storage, desk: MakeClient) -> None:
+def test_the_work_of_people_who_have_left_is_offered(
+    office: Office, house: Storage, desk: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A directory deactivates a person with a user element (D545)."""
+    # Somebody else has left, and has nothing.
+    monkeypatch.setattr(hand_over, "MOST_SHOWN", 1)
+    former = StaffAccountFactory.create(is_active=False)
+    StorageMembership.objects.create(account=former, storage=house, roles=[], user_id=ID["vera"])
     provider = IdentityProvider.objects.create(
         key="acme", name="Acme ID", collection=house.collection, issuer="x", client_id="r", mail_domains=["example.org"]
     )
