@@ -25,7 +25,7 @@ from tests.storage.office import signed_in
 pytestmark = pytest.mark.django_db
 FACTOR, OWN, OFFICE = "/admin/factor/", "/admin/factor/own/", "/acme/handbook/admin/"
 EMPTY = '{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{%s}}'
-DAMAGED = '"clientDataJSON":"eyJ0eXBlIjoieCIsImNoYWxsZW5nZSI6IngiLCJvcmlnaW4iOiJ4In0","attestationObject":""'
+DAMAGED = '"clientDataJSON":"eyJ0eXBlIjoieCIsImNoYWxsZW5nZSI6ImVBIiwib3JpZ2luIjoieCJ9","attestationObject":""'
 WRONG = "This is not right. Try again, or use a recovery code."
 
 
