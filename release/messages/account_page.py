@@ -188,7 +188,7 @@ def _end_sessions(request: HttpRequest, account: StaffAccount, which: str) -> No
         number = end_sessions(account, but=request.session.session_key)
         text = ngettext("%d other session has ended.", "%d other sessions have ended.", number) % number
         notices.success(request, text)
-    elif which.isdecimal() and end_session(account, int(which)):
+    elif which.isdecimal() and end_session(account, int(which[:18])):
         notices.success(request, _("The session has ended."))
 
 

@@ -176,7 +176,7 @@ def _changed(request: HttpRequest, account: StaffAccount) -> tuple[bool, str]:
         text = _("The passkey could not be added. A person has at most %d.") % MOST_PASSKEYS
         return added, "" if added else text
     if given.get("remove", "").isdecimal():
-        removed = remove_factor(account, int(given["remove"]))
+        removed = remove_factor(account, int(given["remove"][:18]))
         return removed, "" if removed else _("This factor is required. Add another one first.")
     return "recovery" in given, ""
 

@@ -44,8 +44,8 @@ def test_people_see_their_sessions_and_end_them(alex: StaffAccount, storage: Sto
     used = AccountSession.objects.get(session_key=second.session.session_key)
     assert (used.network, used.last_on > timezone.now() - timedelta(minutes=1)) == ("192.0.2.9", True)
     foreign = AccountSession.objects.get(session_key=stranger.session.session_key)
-    for number in (used.pk, foreign.pk):
-        own.post(PAGE, {"end": str(number)})
+    for number in (used.pk, foreign.pk, "9" * 5000):
+        assert own.post(PAGE, {"end": str(number)}).status_code == 302
     assert [each.get(PAGE).status_code for each in (own, second, third, stranger)] == [200, 302, 200, 200]
     assert "1 other session has ended." in text_of(own.post(PAGE, {"end": "others"}, follow=True))
     assert [each.get(PAGE).status_code for each in (own, third)] == [200, 302]
