@@ -164,7 +164,7 @@ def tasks(look: Look) -> Iterator[HealthFinding]:
 
 
 def tokens(look: Look) -> Iterator[HealthFinding]:
-    """Tell of administrative tokens; those of a storage have messages to its administrators (D486)."""
+    """Report administrative tokens that end soon; administrators of a storage get messages about its tokens (D486)."""
     found = ApiToken.objects.filter(ending_soon(timezone.now()), storage=None).order_by("valid_until")
     ending = [f"{each.name} ({each.valid_until:%Y-%m-%d})" for each in found[:10]]
     if ending:

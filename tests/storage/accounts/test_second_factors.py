@@ -21,7 +21,7 @@ from tests.storage.office import signed_in
 
 pytestmark = pytest.mark.django_db
 FACTOR, OWN, OFFICE = "/admin/factor/", "/admin/factor/own/", "/acme/handbook/admin/"
-WRONG = "This is not right. Try again, or use a recovery code."
+WRONG = "The code or passkey is wrong. Try again, or use a recovery code."
 
 
 def text_of(response: Any) -> str:

@@ -26,7 +26,7 @@ def test_a_token_is_issued_on_the_page_of_the_provider(provider: IdentityProvide
     assert ticket
     given = {"name": "Entra ID", "place": f"scim:{provider.pk}", "ticket": ticket[1]}
     refused = root.post(f"{TOKENS}add/", {**given, "is_read_only": "on"}).content.decode()
-    assert "A token of SCIM can be limited to networks only." in refused
+    assert "A SCIM token can be limited to networks only." in refused
     issued = root.post(f"{TOKENS}add/", given).content.decode()
     value = re.search(r"crt_[\w-]+", issued)
     assert value
