@@ -1,4 +1,4 @@
-"""The account of a person who has signed in at a provider, and its memberships by rules (D501, D502, D504).
+"""The account of a person who has signed in at a provider, and its memberships from rules (D501, D502, D504).
 
 `sign_on` is the only function that writes accounts, subjects and memberships for a provider.
 """

@@ -168,7 +168,7 @@ def tokens(look: Look) -> Iterator[HealthFinding]:
     found = ApiToken.objects.filter(ending_soon(timezone.now()), storage=None).order_by("valid_until")
     ending = [f"{each.name} ({each.valid_until:%Y-%m-%d})" for each in found[:10]]
     if ending:
-        advice = "Rotate them with a new end: manage.py rotate_token _sysadmin _admin NAME --valid-until 90d"
+        advice = "Rotate them with a new end: manage.py rotate_token COLLECTION _admin NAME --valid-until 90d"
         yield warning(f"administrative tokens end soon: {', '.join(ending)}", advice)
     else:
         yield ok("no administrative token ends soon")

@@ -1,4 +1,4 @@
-"""Tokens of SCIM and people of a directory in the site's back office (D541, D543)."""
+"""SCIM tokens and people of a directory in the site's back office (D541, D543)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_only_providers_of_a_collection_have_a_directory(provider: IdentityProvi
 
 
 def test_a_site_administrator_has_the_last_word(directory: TestedDirectory, provider: IdentityProvider) -> None:
-    """What is changed by hand in the back office is no longer the matter of the directory."""
+    """A directory no longer changes what somebody has changed by hand in the back office."""
     jo = directory.person("jo", active=True)
     directory.patch(f"Users/{jo['id']}", {"op": "replace", "path": "active", "value": False})
     account = StaffAccount.objects.get()
