@@ -59,8 +59,8 @@ def in_parts(
 
 
 def delete_each(writer: Writer, rows: Sequence[VersionRow]) -> Refusals:
-    """Delete elements and drafts together; return the reasons of those that stay. What others need that were deleted
-    in another part is tried again."""
+    """Delete elements and drafts together; return the reasons of those that stay. Try those again that only elements
+    of another part needed."""
     for _attempt in range(MOST_ATTEMPTS):
         refused: dict[str, Sequence[str]] = {}
         for some in in_parts(rows, partial(_delete, writer), lambda row, reasons: {row.element: reasons}):

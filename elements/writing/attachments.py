@@ -29,7 +29,7 @@ def attach_files(writer: Writer, changes: Sequence[PlannedChange], findings: Fin
     new = [(change, name, item) for change in attached for name, item in _files(change) if "size" not in item]
     if not new:
         return attached
-    # Who attaches a file can read it, so it must not be one of a hidden element.
+    # A caller who attaches a file can read it, so it must not be one of a hidden element.
     with as_caller():
         found = readable_files(writer.caller, writer.configuration, {item["address"] for *_, item in new}, hold=True)
     for change, name, item in new:

@@ -84,7 +84,7 @@ def delete_element(writer: Writer, found: VersionRow, findings: Findings, on_loc
 
 @whole_content()
 def delete_many(writer: Writer, found: Sequence[VersionRow], on_locked: OnLocked | None = None) -> DeletionOutcome:
-    """Delete those versions, with the last version the element, that nothing needs except others of them.
+    """Delete the versions that nothing needs except others of them. An element is deleted with its last version.
 
     The number of statements depends neither on the number of versions nor on their diagrams (D456).
     """
@@ -187,7 +187,7 @@ class _Together:
         self.owners = _grouped((id, each.row.element) for each in plans for id in each.elements)
 
     def staying(self, kept: Iterable[str]) -> set[str]:
-        """Return the elements that stay: those that are kept, and those that something needs which stays."""
+        """Return the elements that stay: those that are kept, and those that a staying one needs."""
         wanted = _grouped((needing, needed) for _kind, _text, needed, needing in self.needs.inside)
         waiting = [*kept, *(owner for needed in self.needs.outside for owner in self.owners.get(needed, ()))]
         found: set[str] = set()

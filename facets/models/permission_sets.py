@@ -8,7 +8,7 @@ from storage.models import TenantModel
 class PermissionSet(TenantModel):
     """Limits the permissions on an element and everything below it, or on a facet (D490).
 
-    The element and the facet have no foreign keys: the history of a deleted element stays as hidden as it was. Like for
+    The element and the facet have no foreign keys: the history of a deleted element stays as hidden as it was. As for
     all configuration, a trigger replaces the revision of the storage with every change.
     """
 

@@ -159,7 +159,7 @@ def _change_address(request: HttpRequest, account: StaffAccount, wanted: str) ->
     if text := _managed(account):
         return text
     if not is_recent(request):
-        return _("You have signed in a while ago. Sign out and sign in again to change the address.")
+        return _("Your last sign-in is too long ago. Sign out and sign in again to change the address.")
     if not wanted:
         remove_address(storage_of(request), account)
         notices.success(request, _("Your account has no mail address any more, so you get no mails."))

@@ -91,7 +91,7 @@ def change_membership(
     if loses and not is_confirmed:
         raise Warned(_("You would no longer be an administrator of this storage and could not undo this yourself."))
     with transaction.atomic():
-        # A sign-in may be refreshing the roles by rules.
+        # A sign-in may be refreshing the roles from rules.
         held = StorageMembership.objects.select_for_update().filter(pk=membership.pk).first()
         if held is None:
             raise Conflict(_("The membership no longer exists."))

@@ -79,7 +79,7 @@ def issue_token(
     """Issue a token for one context; report all problems at once. Without an end it gets the usual one (D485).
 
     With `token_id`, which nobody else can choose, the same request sent twice issues one token. With a provider, it is
-    a token of SCIM for the directory of that provider, in its collection and without roles (D541).
+    a SCIM token for the directory of that provider, in its collection and without roles (D541).
     """
     now = timezone.now()
     granted = [role for role in Role if role in set(roles)]
@@ -133,11 +133,11 @@ def directory_problems(
     provider: IdentityProvider, context: Context, roles: list[Role], limits: TokenLimits
 ) -> Iterable[str]:
     if context.storage is not None or context.collection is None or context.collection.pk != provider.collection_id:
-        yield placed("provider", _("a token of SCIM belongs to the collection of its provider."))
+        yield placed("provider", _("a SCIM token belongs to the collection of its provider."))
     if roles:
-        yield placed("roles", _("a token of SCIM has no roles."))
+        yield placed("roles", _("a SCIM token has no roles."))
     if limits.is_read_only or limits.facets or limits.operations:
-        yield placed("operations", _("a token of SCIM can be limited to networks only."))
+        yield placed("operations", _("a SCIM token can be limited to networks only."))
 
 
 def usual_end(start: datetime) -> datetime:

@@ -1,1 +1,1 @@
-"""How people get an account and keep it safe: invitations, passwords, sessions, second factors (D550 to D553)."""
+"""Access of people to their accounts: invitations, passwords, sessions, second factors (D550 to D553)."""

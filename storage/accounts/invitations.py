@@ -135,8 +135,8 @@ def _send(invitation: Invitation, roles: Collection[Role], by: StaffAccount, now
 
 def _too_many(hours: int) -> str:
     text = ngettext(
-        "This address has got too many mails; try again in %(hours)d hour.",
-        "This address has got too many mails; try again in %(hours)d hours.",
+        "This address has received too many mails; try again in %(hours)d hour.",
+        "This address has received too many mails; try again in %(hours)d hours.",
         hours,
     )
     return text % {"hours": hours}

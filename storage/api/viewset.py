@@ -204,7 +204,7 @@ class ApiViewSet(ViewSet):
 
     def _narrow(self, asked: Inquiry | None) -> None:
         """Hide what the caller must not see, and read again what was read before the limits were known (D491). Changes
-        have asked only for what they need of the whole content."""
+        need the whole content, so they do not read it again."""
         if narrow_to(self.storage, lambda: self.caller) and asked is not None and not self.operation.writes:
             asked.ask()
 

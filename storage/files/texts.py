@@ -44,6 +44,7 @@ _NOTE = """INSERT INTO storage_filetext (id, digest, state)
     ON CONFLICT (storage_id, digest) DO NOTHING"""
 _MISSING = """SELECT DISTINCT f.digest FROM storage_storedfile f
     WHERE NOT EXISTS (SELECT FROM storage_filetext t WHERE t.digest = f.digest) LIMIT %s"""
+_UNREADABLE = "SELECT 1 FROM storage_filetext t WHERE t.state = 'unreadable' LIMIT 1"
 _AGAIN = "UPDATE storage_filetext SET state = 'waiting' WHERE state = 'unreadable'"
 _WAITING = "SELECT t.digest FROM storage_filetext t WHERE t.state = 'waiting' LIMIT %s"
 # The trigger of this table adds the words to the search index (D447). A text that is there stays as it is.
@@ -70,7 +71,8 @@ def note_missing_texts(storage: Storage, *, again: bool = False) -> None:
     With `again`, also those that were unreadable: the disk may have been away, or a newer release reads them. The job
     is enqueued after the transaction: an import takes long, and uploads would wait for it.
     """
-    if again:
+    # Even a statement that changes no row marks the content, which the removal of the storage does not expect.
+    if again and fetch(_UNREADABLE):
         with connection.cursor() as cursor:
             cursor.execute(_AGAIN)
     while missing := [row[0] for row in fetch(_MISSING, [NOTED_AT_ONCE])]:

@@ -1,4 +1,4 @@
-"""Who has deactivated an account, and how often all its sessions were ended (D543, D545)."""
+"""The provider that has deactivated an account, and how often all its sessions were ended (D543, D545)."""
 
 import django.db.models.deletion
 from django.db import migrations, models

@@ -129,7 +129,7 @@ def person_terms(resource: Any) -> PersonTerms:
     whole: dict[str, Any] = resource.model_dump(scim_policy=POLICY)
     stored = {name: value for name, value in whole.items() if name not in NOT_STORED}
     if len(orjson.dumps(stored)) > LARGEST_PERSON:
-        raise InvalidValueException(detail=f"A User has at most {LARGEST_PERSON} bytes.")
+        raise InvalidValueException(detail=f"The stored attributes of a User have at most {LARGEST_PERSON} bytes.")
     name, external = _name("userName", resource.user_name), _name("externalId", resource.external_id or "")
     return PersonTerms(name, external, resource.active is not False, stored)
 

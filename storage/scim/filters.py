@@ -85,7 +85,7 @@ def condition(model: type[Resource[Any]], text: str) -> Q:
         raise InvalidFilterException(detail="The filter contains a character that no text contains.")
     bound: Any = ScimFilter[model](text)  # type: ignore[valid-type]  # bound when it runs
     if (number := _comparisons(bound.ast)) > MOST_COMPARISONS:
-        raise InvalidFilterException(detail=f"The filter has {number} comparisons; at most {MOST_COMPARISONS} are.")
+        raise InvalidFilterException(detail=f"The filter has {number} comparisons, more than {MOST_COMPARISONS}.")
     return _Conditions(model, bound).visit(bound.ast)
 
 

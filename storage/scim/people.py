@@ -22,7 +22,7 @@ log = structlog.get_logger("scim")
 
 @dataclass(frozen=True, slots=True)
 class PersonTerms:
-    """A person as the directory wants it. `attributes` has what is no column."""
+    """A person as the directory wants it. `attributes` has everything that is not a column."""
 
     user_name: str
     external_id: str

@@ -44,7 +44,7 @@ def _provider(request: HttpRequest, collection_id: str) -> IdentityProvider:
     try:
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not value.strip():
-            raise Unauthenticated("This needs a credential. Send the token of SCIM: Authorization: Bearer <token>.")
+            raise Unauthenticated("This needs a credential. Send the SCIM token: Authorization: Bearer <token>.")
         context = find_context(collection_id, ADMINISTRATION_KEY)
         address = request.META.get("REMOTE_ADDR", "")
         token, caller = recognised(value.strip(), context, address, is_for_directory=True)

@@ -160,7 +160,7 @@ def service_config(longest_body: int) -> ServiceProviderConfig:
             AuthenticationScheme(
                 type=AuthenticationScheme.Type.oauthbearertoken,
                 name="Bearer token",
-                description="A token of SCIM that an administrator has issued for the identity provider.",
+                description="A SCIM token that an administrator has issued for the identity provider.",
                 primary=True,
             )
         ],

@@ -1,4 +1,4 @@
-"""The account of a person who has signed in at a provider, and its memberships by rules (D501, D502, D504).
+"""The account of a person who has signed in at a provider, and its memberships from rules (D501, D502, D504).
 
 `sign_on` is the only function that writes accounts, subjects and memberships for a provider.
 """
@@ -215,8 +215,8 @@ def _storable(value: Any) -> Any:
 
 
 def drop_stale_roles(account: StaffAccount) -> None:
-    """Take the roles by rules of providers where a person has not signed in for the time of a session. A sign-in with a
-    password knows no groups, so it must not keep such roles alive (D512)."""
+    """Remove the roles from rules of providers where a person has not signed in for the time of a session. A sign-in
+    with a password knows no groups, so it must not keep such roles alive (D512)."""
     origins = {
         origin
         for held in StorageMembership.objects.filter(account=account, origins__isnull=False)

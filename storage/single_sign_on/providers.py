@@ -129,7 +129,7 @@ def _problems(provider: IdentityProvider) -> Iterable[str]:
         yield placed("scopes", _("expected names that are separated by spaces."))
     yield from _domain_problems(provider)
     if provider.accepts_tokens and not provider.audience.strip():
-        yield placed("audience", _("access tokens need an audience; otherwise those for other services would do."))
+        yield placed("audience", _("access tokens need an audience, so that those for other services are refused."))
     if problem := _issuer_problem(provider):
         yield placed("issuer", problem)
 

@@ -28,7 +28,7 @@ def test_an_invited_person_sets_up_second_factors(visit: NewVisitor) -> None:
     rita.check_looks(0)
     page.locator("input[name=address]").fill("ada@example.org")
     page.get_by_label("Editor").check()
-    rita.follow(page.get_by_role("button", name="Make the link"))
+    rita.follow(page.get_by_role("button", name="Create the link"))
     rita.check_looks(1)
     link = page.get_by_label("Link of the invitation").inner_text()
     rita.open(f"{DEMO}/admin/storage/invitation/")

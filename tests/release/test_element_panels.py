@@ -165,7 +165,7 @@ def test_errors_cannot_be_ignored(office: Office, house: Storage) -> None:
     assert response.status_code == 422
     text = main_text(response)
     assert "The step was not taken:" in text
-    assert "No name is given (Display name, English)." in text
+    assert "No name is given (Name, English)." in text
     assert "anyway" not in text
     assert stored(house, "inProcess-1").state == "inProcess"
 

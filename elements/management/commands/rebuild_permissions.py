@@ -1,4 +1,4 @@
-"""`manage.py rebuild_permissions`: find out again which permission sets apply to the elements of a storage."""
+"""`manage.py rebuild_permissions`: correct which permission sets apply to the elements of a storage."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from repository_site.core.terminal.command_line import RepositoryCommand
 
 class Command(RepositoryCommand):
     help = (
-        "Find out again which permission sets apply to the elements of a storage, or of all storages. Changes keep\n"
-        "this up to date by themselves; run the command if `manage.py doctor` reports wrong rows. Changes of the\n"
-        "storage wait meanwhile."
+        "Correct which permission sets apply to the elements of a storage, or of all storages. Changes keep this up\n"
+        "to date; run the command only if `manage.py doctor` reports wrong rows. Changes of the storage wait while it\n"
+        "runs."
     )
     examples = """\
   manage.py rebuild_permissions --dry-run        count wrong rows in every storage

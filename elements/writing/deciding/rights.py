@@ -72,8 +72,8 @@ class Rights:
                 yield self.administrators_only(change, name)
 
     def _group_refusals(self, change: PlannedChange) -> Iterator[Refusal]:
-        """The members of a group have what permission sets grant it, so users who could join it could lift the limits
-        of any set (D521)."""
+        """Sets name groups, and a set does not limit the members of its groups. Users who could join such a group could
+        lift their limits (D521)."""
         named = self.writer.configuration.sets.grantees
         if not named or change.type.key != USER_TYPE or Role.ADMINISTRATOR in self.writer.caller.roles:
             return

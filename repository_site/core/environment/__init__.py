@@ -367,8 +367,8 @@ WEBHOOK_NETWORKS = Variable(
     "REPOSITORY_WEBHOOK_NETWORKS",
     values.networks,
     "",
-    "Addresses or networks, separated by commas, that webhooks can reach although they are private, such as "
-    "`10.1.0.0/16`. Without them, webhooks reach public addresses only.",
+    "Addresses or networks, separated by commas, that webhooks and single sign-on can reach although they are private, "
+    "such as `10.1.0.0/16`. Without them, both reach public addresses only.",
 )
 SIGN_ON_PROVIDERS = Variable(
     "REPOSITORY_SIGN_ON_PROVIDERS",

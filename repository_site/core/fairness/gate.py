@@ -33,8 +33,8 @@ PATIENCE = 5.0
 PATIENCE_OF_BATCHES = 5.0
 # Seconds that a place of a storage over its budget stays empty after a request, at most (D201).
 LONGEST_PAUSE = 0.25
-# On saturated cores, this many requests that have begun within these seconds run at the same time: it or its statement
-# keeps a core busy. Older ones do not count: most of them wait for the database.
+# On saturated cores, this many requests that have begun within these seconds run at the same time: a request or its
+# statement keeps a core busy. Older ones do not count: most of them wait for the database.
 YOUNG_SECONDS = 0.1
 MOST_YOUNG = 1
 # All callers of a storage without an accepted credential are one part of it (D217).

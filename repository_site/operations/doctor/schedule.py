@@ -164,11 +164,11 @@ def tasks(look: Look) -> Iterator[HealthFinding]:
 
 
 def tokens(look: Look) -> Iterator[HealthFinding]:
-    """Tell of administrative tokens; those of a storage have messages to its administrators (D486)."""
+    """Report administrative tokens that end soon; administrators of a storage get messages about its tokens (D486)."""
     found = ApiToken.objects.filter(ending_soon(timezone.now()), storage=None).order_by("valid_until")
     ending = [f"{each.name} ({each.valid_until:%Y-%m-%d})" for each in found[:10]]
     if ending:
-        advice = "Rotate them with a new end: manage.py rotate_token _sysadmin _admin NAME --valid-until 90d"
+        advice = "Rotate them with a new end: manage.py rotate_token COLLECTION _admin NAME --valid-until 90d"
         yield warning(f"administrative tokens end soon: {', '.join(ending)}", advice)
     else:
         yield ok("no administrative token ends soon")

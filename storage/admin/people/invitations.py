@@ -161,7 +161,7 @@ class InvitationPages(ModelAdmin):
                 return self._sent(request, made)
         if settings.MAIL_SERVER is None and not form.is_bound:
             messages.info(request, _no_mail())
-        button = _("Send the invitation") if settings.MAIL_SERVER else _("Make the link")
+        button = _("Send the invitation") if settings.MAIL_SERVER else _("Create the link")
         return FormPage(_("Invite a person"), button, form.fieldsets).render(self, request, form)
 
     def change_view(
@@ -177,7 +177,7 @@ class InvitationPages(ModelAdmin):
         buttons = self._get_actions_navigation(
             self.actions_detail, self.get_actions_detail(request, found.pk), str(found.pk)
         )
-        button = _("Send again") if settings.MAIL_SERVER else _("Make a new link")
+        button = _("Send again") if settings.MAIL_SERVER else _("Create a new link")
         page = FormPage(found.address, button, form.fieldsets, found, context={"actions_detail": buttons})
         return page.render(self, request, form)
 
@@ -188,7 +188,7 @@ class InvitationPages(ModelAdmin):
             title, text = _("Withdraw the invitation?"), _("The link in the invitation is no longer valid then.")
             return confirmation_page(self, request, found, title, text, _("Withdraw"), "danger")
         withdraw(found, acting(request))
-        messages.success(request, _("The invitation of %s has been withdrawn.") % found)
+        messages.success(request, _("The invitation for %s has been withdrawn.") % found)
         return redirect(LIST)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

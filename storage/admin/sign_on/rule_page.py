@@ -53,7 +53,7 @@ def rules_page(model_admin: ModelAdmin, request: HttpRequest, provider: Identity
         problems += rule_problems(provider, rules, collection_of)
         if not problems and "save" in request.POST:
             save_rules(provider, rules)
-            messages.success(request, _("The rules have been saved. They count from the next sign-in on."))
+            messages.success(request, _("The rules have been saved. They apply from the next sign-in on."))
             return redirect("admin:storage_identityprovider_rules", provider.pk)
         if not problems and "more" not in request.POST:
             context |= _tried(provider, rules, context["claims"])

@@ -177,7 +177,7 @@ class IssueForm(LimitsForm):
         return list(self.cleaned_data["roles"])
 
     def directory(self) -> IdentityProvider | None:
-        """Return the provider of a token of SCIM (D541)."""
+        """Return the provider of a SCIM token (D541)."""
         return None
 
     def issue(self) -> IssuedToken | None:
@@ -227,7 +227,7 @@ class StorageIssueForm(IssueForm):
 
 
 class AdministrativeIssueForm(IssueForm):
-    """Form for an Administrator's token of a collection or of the site, or for a token of SCIM, which has no role."""
+    """Form for an Administrator's token of a collection or of the site, or for a SCIM token, which has no role."""
 
     fieldsets = (
         (None, {"fields": ("name", "place", "ticket")}),
@@ -239,7 +239,7 @@ class AdministrativeIssueForm(IssueForm):
         label=_("For"),
         widget=UnfoldAdminSelectWidget(),
         help_text=_(
-            "The token has the role Administrator there, and gives no access to storages. A token of SCIM has no role;"
+            "The token has the role Administrator there, and gives no access to storages. A SCIM token has no role;"
             " the directory of an identity provider uses it to provision people."
         ),
     )

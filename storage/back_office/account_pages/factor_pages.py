@@ -72,7 +72,7 @@ def factor_page(request: HttpRequest) -> HttpResponse:
                 complete_sign_in(request, waiting)
                 return redirect(_after(request, waiting))
             attempts[0].failed()
-            problem, status = _("This is not right. Try again, or use a recovery code."), 422
+            problem, status = _("The code or passkey is wrong. Try again, or use a recovery code."), 422
     kinds = {each.type for each in factors_of(waiting.account)}
     context = {
         "problem": problem,
@@ -173,7 +173,7 @@ def _changed(request: HttpRequest, account: StaffAccount) -> tuple[bool, str]:
         return added, "" if added else _("The code is wrong. Try the next one.")
     if given.get("passkey"):
         added = add_passkey(request, account, given.get("name", ""), given["passkey"])
-        text = _("The passkey could not be added. A person has at most %d.") % MOST_PASSKEYS
+        text = _("The passkey could not be added. Try again; an account has at most %d.") % MOST_PASSKEYS
         return added, "" if added else text
     if given.get("remove", "").isdecimal():
         removed = remove_factor(account, int(given["remove"][:18]))

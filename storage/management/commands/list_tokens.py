@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Command(RepositoryCommand):
     help = (
         "List the API tokens of a storage, a collection or the site, oldest first, with their roles, validity, last\n"
-        "use, limits, and the networks that they were used from or that were refused. The\n"
-        "repository stores only digests and cannot show the tokens themselves."
+        "use, limits, and the networks that they were used from or that were refused. The repository stores only\n"
+        "digests and cannot show the tokens themselves."
     )
     examples = """\
   manage.py list_tokens acme handbook

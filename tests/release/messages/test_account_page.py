@@ -112,7 +112,7 @@ def test_an_open_browser_changes_no_address(room: MailRoom, staff: SignIn) -> No
     session.save()
     for address in (NEW, ""):
         refused = reader.post(PAGE, {"address": address})
-        assert (refused.status_code, "You have signed in a while ago." in text_of(refused)) == (422, True)
+        assert (refused.status_code, "Your last sign-in is too long ago." in text_of(refused)) == (422, True)
     ben = staff("ben")
     ben.post(PAGE, {"address": "ben@elsewhere.example"})
     link = f"/acme/house/{address_path(StaffAccount.objects.get(username='ben'))}"

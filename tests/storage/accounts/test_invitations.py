@@ -136,13 +136,13 @@ def test_limits(room: MailRoom, office: Client, alex: StaffAccount, storage: Sto
     for _sending in range(4):
         assert office.post(f"{PAGES}{made.pk}/change/", {"roles": ["viewer"]}).status_code == 302
     too_many = office.post(f"{PAGES}{made.pk}/change/", {"roles": ["viewer"]})
-    assert "This address has got too many mails; try again in 6 hours." in text_of(too_many)
+    assert "This address has received too many mails; try again in 6 hours." in text_of(too_many)
     # Only the last of the jobs finds its sending.
     run_jobs()
     assert len(room.empty()) == 1
     office.post(f"{PAGES}{made.pk}/withdraw/")
     again = office.post(f"{PAGES}add/", GIVEN)
-    assert "This address has got too many mails" in text_of(again)
+    assert "This address has received too many mails" in text_of(again)
     monkeypatch.setattr(invitations, "MOST_NEW", 1)
     assert "within a day" in text_of(office.post(f"{PAGES}add/", {**GIVEN, "address": "lee@example.net"}))
     monkeypatch.setattr(invitations, "MOST_OPEN", 0)

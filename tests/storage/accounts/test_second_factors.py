@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 FACTOR, OWN, OFFICE = "/admin/factor/", "/admin/factor/own/", "/acme/handbook/admin/"
 EMPTY = '{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{%s}}'
 DAMAGED = '"clientDataJSON":"eyJ0eXBlIjoieCIsImNoYWxsZW5nZSI6ImVBIiwib3JpZ2luIjoieCJ9","attestationObject":""'
-WRONG = "This is not right. Try again, or use a recovery code."
+WRONG = "The code or passkey is wrong. Try again, or use a recovery code."
 
 
 def text_of(response: Any) -> str:

@@ -99,7 +99,7 @@ def test_deactivation_ends_everything_and_can_be_undone(
         assert directory.patch(f"Users/{jo['id']}", operation)["active"] is False
     account.refresh_from_db()
     assert (account.is_active, account.deactivated_by) == (False, provider)
-    # What was granted by hand stays, and does not work.
+    # Roles that were granted by hand stay, without effect.
     assert roles_of(account) == {"rival/handbook": ["approver"]}
     assert browser.get(page).status_code == 302
     if operation is None:

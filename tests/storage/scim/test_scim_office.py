@@ -1,4 +1,4 @@
-"""Tokens of SCIM and people of a directory in the site's back office (D541, D543)."""
+"""SCIM tokens and people of a directory in the site's back office (D541, D543)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_token_is_issued_on_the_page_of_the_provider(provider: IdentityProvide
     assert ticket
     given = {"name": "Entra ID", "place": f"scim:{provider.pk}", "ticket": ticket[1]}
     refused = root.post(f"{TOKENS}add/", {**given, "is_read_only": "on"}).content.decode()
-    assert "A token of SCIM can be limited to networks only." in refused
+    assert "A SCIM token can be limited to networks only." in refused
     issued = root.post(f"{TOKENS}add/", given).content.decode()
     value = re.search(r"crt_[\w-]+", issued)
     assert value
@@ -53,7 +53,7 @@ def test_only_providers_of_a_collection_have_a_directory(provider: IdentityProvi
 
 
 def test_a_site_administrator_has_the_last_word(directory: TestedDirectory, provider: IdentityProvider) -> None:
-    """What is changed by hand in the back office is no longer the matter of the directory."""
+    """A directory no longer changes what somebody has changed by hand in the back office."""
     jo = directory.person("jo", active=True)
     directory.patch(f"Users/{jo['id']}", {"op": "replace", "path": "active", "value": False})
     account = StaffAccount.objects.get()

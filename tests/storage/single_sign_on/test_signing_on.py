@@ -292,7 +292,7 @@ def test_settings_of_providers_are_checked(here: IdentityProvider, there: Tested
         "client id: a provider needs a client id.",
         "scopes: expected names that are separated by spaces.",
         "mail domains: expected domains such as example.org.",
-        "audience: access tokens need an audience; otherwise those for other services would do.",
+        "audience: access tokens need an audience, so that those for other services are refused.",
         "issuer: The discovery document names another issuer: https://elsewhere.example.",
     ]
     with pytest.raises(Invalid) as problem:
