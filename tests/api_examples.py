@@ -83,7 +83,7 @@ class ExampleRecorder:
             token = self.site_token
         elif "ubscribe" in operation_id:
             token = self.user_token
-        elif "Administration" in operation_id:
+        elif "Administration" in operation_id or operation_id in ("listStorages", "provisionStorage"):
             token = self.collection_token
         names = {
             "collectionId": "demo",
@@ -139,6 +139,8 @@ def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
     _read(run)
     _administer(run)
     _write(run)
+    run.call("listStorages", {})
+    run.call("provisionStorage", {}, body={"name": "handbook", "title": "Handbook", "dataCultures": [1033, 1036]})
     return run.examples
 
 
