@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -138,3 +139,23 @@ def test_only_administrators_of_the_collection(api: ApiClient, storage: Storage,
     assert api.get("/_sysadmin/_admin/_api/v1/storages", token=site_token()).status_code == 404
     assert api.get("/acme/handbook/_api/v1/storages", token=token_for(storage, Role.ADMINISTRATOR)).status_code == 404
     assert not Storage.objects.filter(key="new").exists()
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+def test_equal_requests_at_the_same_time_get_one_storage() -> None:
+    storage: Storage = StorageFactory.create()
+    token = collection_token(storage)
+
+    def send(key: str) -> tuple[int, bytes]:
+        try:
+            body, headers = json.dumps({"name": "new"}), {"Idempotency-Key": key}
+            response = ApiClient().post(ADDRESS, body, "application/json", token=token, headers=headers)
+            return response.status_code, response.content
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = set(threads.map(send, ["k-1"] * 4))
+    assert [status for status, _ in answers] == [200]
+    assert send("k-2")[0] == 409
