@@ -13,6 +13,7 @@ from repository_site.core.problems import Conflict, NotFound
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
+from storage.api.administration_viewset import refuse_parameters
 from storage.api.storage_serializers import ListedStoragesSerializer, NewStorageSerializer
 from storage.api.viewset import ApiViewSet
 from storage.models import Storage, StorageCollection
@@ -37,6 +38,7 @@ class StoragesViewSet(ApiViewSet):
     )
     def list(self, request: Request, **names: str) -> HttpResponse:
         """Return all storages of the collection, sorted by name. Requires an administrator of the collection."""
+        refuse_parameters(request)
         return self._answer_storages(self._collection.storages.iterator())
 
     @Operation(
@@ -57,6 +59,7 @@ class StoragesViewSet(ApiViewSet):
         is invalid, nothing is created, and `data` lists all problems. If the storage exists, the response is 409. With
         an empty body this operation reads, as GET does.
         """
+        refuse_parameters(request)
         given: Any = request.data
         try:
             with transaction.atomic():

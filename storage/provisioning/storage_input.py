@@ -55,8 +55,10 @@ def provision_from(collection: StorageCollection, given: Any) -> Storage:
         raise Unreadable(f'The body must be an object, such as {{"{NAME}": "handbook"}}.')
     problems: list[str] = []
     values = {FIELDS[name][0]: value for name, value in given.items() if _is_usable(collection, name, value, problems)}
-    # A missing name is a problem that provisioning reports.
-    request = StorageRequest(**{"collection": collection.key, "key": "", **values})
+    if given.get(NAME) is None:
+        problems.append(placed(NAME, "is required, such as handbook."))
+    # Without a usable name there is a problem, so nothing is created.
+    request = StorageRequest(**{"collection": collection.key, "key": "unnamed", **values})
     try:
         return provision_storage(request, problems)
     except Invalid as problem:

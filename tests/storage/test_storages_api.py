@@ -63,6 +63,7 @@ def test_the_list_has_the_storages_of_the_collection(api: ApiClient, storage: St
         assert list(response.json()["values"][0]) == list(document(storage))
         second = second or StorageFactory.create(key="Archive")
     assert len(counts) == 1
+    assert api.get(f"{ADDRESS}?$page=1", token=token).status_code == 400
     assert api.post(ADDRESS, b"", "application/json", token=token).json() == api.get(ADDRESS, token=token).json()
 
 
@@ -107,8 +108,14 @@ def test_all_problems_are_reported_at_once(api: ApiClient, storage: Storage, oth
     assert problems[0] == "titel: unknown field; similar: title."
     assert problems[2] == "template: there is no template '../../etc/passwd.json'; use standard."
     assert problems[5] == f"baseTenant: no storage of this collection has the id {other_storage.id}."
-    for wrong, status in (([], 400), ({"title": "x"}, 422), ({"name": "scim"}, 422), ({"name": 1}, 422)):
-        assert provision(api, collection_token(storage), wrong).status_code == status
+    for wrong, status, text in (
+        ([], 400, 'The body must be an object, such as {"name": "handbook"}.'),
+        ({"title": "x"}, 422, "name: is required, such as handbook."),
+        ({"name": "scim"}, 422, "name: 'scim' is reserved"),
+        ({"name": 1}, 422, "name: expected a text."),
+    ):
+        refused = provision(api, collection_token(storage), wrong)
+        assert (refused.status_code, refused.json()["data"]) == (status, [{"error": text}])
     assert Storage.objects.filter(collection__key="acme").count() == 1
 
 
