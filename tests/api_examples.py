@@ -140,7 +140,7 @@ def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
     _administer(run)
     _write(run)
     run.call("listStorages", {})
-    run.call("provisionStorage", {}, body={"name": "handbook", "title": "Handbook", "dataCultures": [1033, 1036]})
+    run.call("provisionStorage", {}, body={"name": "quality", "title": "Quality", "dataCultures": [1033, 1036]})
     return run.examples
 
 
