@@ -66,10 +66,10 @@ def read_message(document: Any, headers: Mapping[str, str]) -> AgentMessage | No
         raise ProtocolProblem(
             INVALID_REQUEST, "The body must be one JSON-RPC request or notification, not a batch.", status=400
         ) from None
+    if "method" in document and "id" in document and _id(document) is None:
+        raise ProtocolProblem(INVALID_REQUEST, "id: expected a text or a whole number of 64 bits.", status=400)
     version = _version(document, headers)
     if not isinstance(found, JSONRPCRequest):
-        if isinstance(document, dict) and "id" in document and "method" in document:
-            raise ProtocolProblem(INVALID_REQUEST, "id: expected a text or a whole number.", status=400)
         return None
     is_modern = version in MODERN_PROTOCOL_VERSIONS
     if is_modern:
@@ -182,11 +182,16 @@ def _version(document: Any, headers: Mapping[str, str]) -> str:
     if given not in VERSIONS:
         text = f"{VERSION_HEADER}: {printable(given, 40)!r} is unknown; use {listed(VERSIONS, 'or')}."
         data = {"supported": [*VERSIONS], "requested": printable(given, 40)}
-        id = document.get("id") if isinstance(document, dict) else None
-        raise ProtocolProblem(
-            UNSUPPORTED_PROTOCOL_VERSION, text, id=id if isinstance(id, str | int) else None, data=data, status=400
-        )
+        raise ProtocolProblem(UNSUPPORTED_PROTOCOL_VERSION, text, id=_id(document), data=data, status=400)
     return given
+
+
+def _id(document: Mapping[str, Any]) -> int | str | None:
+    """Return the id of a request; None if responses cannot repeat it."""
+    id = document.get("id")
+    if isinstance(id, bool) or not isinstance(id, int | str):
+        return None
+    return id if isinstance(id, str) or abs(id) < 2**63 else None
 
 
 def _check_envelope(request: JSONRPCRequest, headers: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from elements.search.narrowing import hit_filter
 from elements.search.searching import Search, SearchHit, SearchRequest
 from facets.event_filters import names_in
 from facets.rendering import list_transitions
-from release.agents.element_texts import element_text
+from release.agents.element_texts import differences_text, element_text
 from release.agents.texts import PAGE, keyed, page_note, piece
 from release.agents.tools import GUID, ID, OFFSET, OFFSET_SCHEMA, PAGE_NUMBER, PAGE_SCHEMA, Tool, ToolCall, ToolText
 from release.agents.type_texts import facets_text, find_type, type_text
@@ -27,10 +27,11 @@ from release.lifecycle.transitions import offered_transitions
 from release.models import Task
 from release.steps.locking import read_unlocked
 from release.tasks.choosing import waiting_for
-from repository_site.core.problems import NotFound, Unreadable, placed
+from repository_site.core.problems import Conflict, NotFound, Unreadable, placed
 from repository_site.core.wording import printable, similar_hint
 
 TEXT, FACET, TYPE, STATE, CONTEXT, DIRECTION = "text", "facet", "type", "state", "context", "direction"
+FROM, TO = "from", "to"
 OUTGOING, INCOMING, CHILDREN = "outgoing", "incoming", "children"
 # Words of a search, keys and names.
 LONGEST_TEXT, LONGEST_NAME = 1_000, 200
@@ -76,6 +77,13 @@ def list_types(call: ToolCall) -> str:
 
 def read_element(call: ToolCall) -> str:
     return piece(element_text(call.labels, call.row), call.arguments.get(OFFSET) or 0)
+
+
+def compare_versions(call: ToolCall) -> str:
+    old, new = (call.find(call.arguments[name]) for name in (FROM, TO))
+    if old.element != new.element:
+        raise Conflict(f"{FROM} and {TO} belong to different elements; read_element lists the versions of one.")
+    return piece(differences_text(call.labels, old, new), call.arguments.get(OFFSET) or 0)
 
 
 def follow_references(call: ToolCall) -> str:
@@ -156,7 +164,7 @@ def list_my_tasks(call: ToolCall) -> str:
             f"{task.transition}: {task.source_state} to {task.target_state}",
             f"requested by {task.requester_label} on {task.requested_on.astimezone(call.reader.zone):%Y-%m-%d %H:%M}",
             *([f"due on {task.due_on.astimezone(call.reader.zone):%Y-%m-%d}"] if task.due_on else []),
-            *([f"comment: {task.comment}"] if task.comment else []),
+            *([f"comment: {' '.join(task.comment.split())}"] if task.comment else []),
             f"taskId={task.id}",
         ]
         lines.append("; ".join(parts))
@@ -193,6 +201,20 @@ READING_TOOLS = (
         read_element,
         {ID: GUID, OFFSET: OFFSET_SCHEMA},
         (ID,),
+    ),
+    Tool(
+        "compare_versions",
+        "Compare two versions",
+        "Show which attributes, references and process steps differ between two versions of one element: lines with -"
+        " are only in the first, lines with + only in the second.",
+        "listVersions",
+        compare_versions,
+        {
+            FROM: {**GUID, "description": "Id of the older version; read_element lists the versions."},
+            TO: {**GUID, "description": "Id of the newer version, or of the element."},
+            OFFSET: OFFSET_SCHEMA,
+        },
+        (FROM, TO),
     ),
     Tool(
         "follow_references",

@@ -13,7 +13,15 @@ from tests.release.agents.agent_client import MESSAGE, AgentClient
 from tests.release.house import ID, HouseClient
 
 pytestmark = pytest.mark.django_db
-READING = ["search", "read_element", "follow_references", "list_types", "list_transitions", "list_my_tasks"]
+READING = [
+    "search",
+    "read_element",
+    "compare_versions",
+    "follow_references",
+    "list_types",
+    "list_transitions",
+    "list_my_tasks",
+]
 CHANGES = ["updateElements", "createVersion", "applyTransition"]
 EVERYTHING = ["getElement", "listTransitions", *CHANGES]
 
@@ -68,7 +76,7 @@ def test_a_draft_from_its_creation_to_its_release(api: ApiClient, house: Storage
     with tenant_scope(house):
         changes = [
             *ElementChange.objects.filter(element_id=id)
-            .order_by("id")
+            .order_by("changed_on")
             .values_list("action", "caller_label", "request_id")
         ]
     token = ApiToken.objects.get(operations=sorted([MESSAGE, *EVERYTHING]))

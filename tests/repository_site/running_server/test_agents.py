@@ -58,7 +58,14 @@ def test_the_official_client_works(server: Server, mode: str, version: str) -> N
             assert client.server_info is not None
             assert client.server_info.name == "content-repository"
             tools = [each.name for each in (await client.list_tools()).tools]
-            assert tools == ["search", "read_element", "follow_references", "list_types", "list_transitions"]
+            assert tools == [
+                "search",
+                "read_element",
+                "compare_versions",
+                "follow_references",
+                "list_types",
+                "list_transitions",
+            ]
             found = await call(client, "search", text="order", type="subProcess")
             id = found.splitlines()[1].partition("id=")[2]
             shown = await call(client, "read_element", id=id)
