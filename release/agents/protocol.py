@@ -22,7 +22,9 @@ from mcp_types import (
     EmptyResult,
     Implementation,
     InitializeResult,
+    JSONRPCError,
     JSONRPCRequest,
+    JSONRPCResponse,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -59,14 +61,16 @@ SERVER = Implementation(name="content-repository", title="Content repository", v
 
 
 def read_message(document: Any, headers: Mapping[str, str]) -> AgentMessage | None:
-    """Return the request in a body; None for a notification or a response, which need no answer."""
+    """Return the request in a body; None for a notification, which needs no answer."""
     try:
         found = jsonrpc_message_adapter.validate_python(document, by_name=False)
     except ValidationError:
         raise ProtocolProblem(
             INVALID_REQUEST, "The body must be one JSON-RPC request or notification, not a batch.", status=400
         ) from None
-    if "method" in document and "id" in document and _id(document) is None:
+    if isinstance(found, JSONRPCResponse | JSONRPCError):
+        raise ProtocolProblem(INVALID_REQUEST, "The server sends no requests, so it takes no responses.", status=400)
+    if "id" in document and _id(document) is None:
         raise ProtocolProblem(INVALID_REQUEST, "id: expected a text or a whole number of 64 bits.", status=400)
     version = _version(document, headers)
     if not isinstance(found, JSONRPCRequest):

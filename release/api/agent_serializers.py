@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework import serializers
 
 from repository_site.core.rest.rendering import JSON_TYPE
-from repository_site.core.rest.serializers import BodySerializer
 
 _HEADERS = {
     "Mcp-Protocol-Version": "Version of the protocol, such as `2025-11-25`; absent in the first versions.",
@@ -44,12 +42,17 @@ RESPONSES: dict[Any, Any] = {
     (400, JSON_TYPE): OpenApiResponse(_REFUSAL, "The message is malformed, or its version is unknown."),
     (404, JSON_TYPE): OpenApiResponse(_REFUSAL, "Unknown collection or storage, or (from 2026-07-28 on) method."),
 }
-
-
-class AgentMessageSerializer(BodySerializer):
-    """A JSON-RPC request or notification; the protocol describes its methods and parameters."""
-
-    jsonrpc = serializers.ChoiceField(choices=["2.0"])
-    id = serializers.JSONField(required=False, help_text="A text or a whole number; absent in a notification.")
-    method = serializers.CharField(help_text="Such as `initialize`, `tools/list` or `tools/call`.")
-    params = serializers.DictField(required=False)
+# A request or notification; the protocol describes its methods and parameters.
+BODY: dict[str, Any] = {
+    JSON_TYPE: {
+        "type": "object",
+        "properties": {
+            "jsonrpc": _VERSION,
+            "id": {**_ID, "description": "Absent in a notification."},
+            "method": {"type": "string", "description": "Such as `initialize`, `tools/list` or `tools/call`."},
+            "params": {"type": ["object", "null"], "additionalProperties": {}},
+        },
+        "required": ["jsonrpc", "method"],
+        "additionalProperties": {},
+    }
+}

@@ -58,7 +58,7 @@ class AgentViewSet(ElementWritingViewSet):
         versions=ApiVersions.up_to("1.0"),
         by_facet=True,
         parameters=agent_serializers.HEADERS,
-        body=agent_serializers.AgentMessageSerializer,
+        body=agent_serializers.BODY,
         responses=agent_serializers.RESPONSES,
     )
     def create(self, request: Request, **names: str) -> HttpResponse:

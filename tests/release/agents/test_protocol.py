@@ -81,6 +81,7 @@ def test_the_version_without_a_handshake(agent: AgentClient) -> None:
         (b"{", 400, -32700, None),
         ([PING], 400, -32600, "The body must be one JSON-RPC request or notification, not a batch."),
         *(({**PING, "id": id}, 400, -32600, "id: expected a text or a whole number of 64 bits.") for id in (None, True, 1.5, 10**30)),
+        ({"jsonrpc": "2.0", "id": 1, "result": {}}, 400, -32600, "The server sends no requests, so it takes no responses."),
         ({**PING, "method": "prompts/list"}, 200, -32601, "This server has no method prompts/list."),
         ({**PING, "method": "tools/call", "params": {}}, 200, -32602, "params.name: Field required."),
         ({**PING, "method": "tools/call", "params": {"name": "x"}}, 200, -32602, "There is no tool x."),
