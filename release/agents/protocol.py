@@ -6,7 +6,7 @@ The types of the SDK check messages and results for each version. Import this mo
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mcp_types import (
@@ -58,6 +58,23 @@ VERSIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 NAMES = {"tools/call": "name", "resources/read": "uri"}
 CAPABILITIES = ServerCapabilities(tools=ToolsCapability(), resources=ResourcesCapability())
 SERVER = Implementation(name="content-repository", title="Content repository", version=__version__)
+
+TEMPLATES = {
+    ELEMENT_URI: ResourceTemplate(
+        uri_template=ELEMENT_URI + "{id}",
+        name="element",
+        title="Element",
+        description="An element by its id, or one of its versions by the id of the version, as text.",
+        mime_type=TEXT_TYPE,
+    ),
+    TYPE_URI: ResourceTemplate(
+        uri_template=TYPE_URI + "{type}",
+        name="type",
+        title="Type",
+        description="A type by its key: attributes, related contexts and states.",
+        mime_type=TEXT_TYPE,
+    ),
+}
 
 
 def read_message(document: Any, headers: Mapping[str, str]) -> AgentMessage | None:
@@ -151,25 +168,9 @@ def resource_list(found: list[KnownResource]) -> Result:
     )
 
 
-def template_list() -> Result:
-    return ListResourceTemplatesResult(
-        resource_templates=[
-            ResourceTemplate(
-                uri_template=ELEMENT_URI + "{id}",
-                name="element",
-                title="Element",
-                description="An element by its id, or one of its versions by the id of the version, as text.",
-                mime_type=TEXT_TYPE,
-            ),
-            ResourceTemplate(
-                uri_template=TYPE_URI + "{type}",
-                name="type",
-                title="Type",
-                description="A type by its key: attributes, related contexts and states.",
-                mime_type=TEXT_TYPE,
-            ),
-        ]
-    )
+def template_list(addresses: Collection[str]) -> Result:
+    """Return the templates of addresses that begin in one of these ways."""
+    return ListResourceTemplatesResult(resource_templates=[TEMPLATES[each] for each in addresses])
 
 
 def resource_text(uri: str, text: str) -> Result:

@@ -24,7 +24,7 @@ from elements.writing.writers import Writer
 from release.agents.arguments import check_arguments
 from release.agents.messages import CALL_TOOL, INVALID_PARAMS, NO_RESOURCE, PARSE_ERROR, AgentMessage, ProtocolProblem
 from release.agents.reading_tools import READING_TOOLS
-from release.agents.resources import list_resources, read_resource
+from release.agents.resources import ELEMENT_URI, TYPE_URI, list_resources, read_resource
 from release.agents.tools import Tool, ToolCall, ToolText
 from release.agents.writing_tools import WRITING_TOOLS
 from release.api import agent_serializers
@@ -36,6 +36,8 @@ from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import printable
 
 TOOLS = {each.name: each for each in (*READING_TOOLS, *WRITING_TOOLS)}
+# The tool that returns the same text as the resources with these addresses, and decides who can read them.
+RESOURCES = {ELEMENT_URI: TOOLS["read_element"], TYPE_URI: TOOLS["list_types"]}
 # Problems of the connection instead of the tool: clients look at the status.
 OF_THE_CONNECTION = {401, 429}
 # Problems that the text of a tool error lists.
@@ -79,19 +81,25 @@ class AgentViewSet(ElementWritingViewSet):
         call = self._call(request, getattr(message.params, "arguments", None) or {})
         match message.method:
             case "tools/list":
-                usable = [each for each in TOOLS.values() if each.is_for(self.caller, self._declared)]
+                usable = [each for each in TOOLS.values() if self._can_use(each)]
                 return self._result(protocol.tool_list({each: each.schema(self.configuration) for each in usable}))
             case "tools/call" if self.tool is not None:
                 check_arguments(self.tool.schema(self.configuration), call.arguments)
                 return self._tool_result(self.tool.run(call))
             case "resources/list":
-                return self._result(protocol.resource_list(list_resources(call.labels)))
+                found = list_resources(call.labels) if self._can_use(RESOURCES[TYPE_URI]) else []
+                return self._result(protocol.resource_list(found))
             case "resources/templates/list":
-                return self._result(protocol.template_list())
+                return self._result(
+                    protocol.template_list([uri for uri, tool in RESOURCES.items() if self._can_use(tool)])
+                )
             case "resources/read":
                 uri = message.params.uri
                 return self._result(protocol.resource_text(uri, read_resource(call, uri)))
         raise protocol.unknown_method(message.method, message.id, is_modern=message.is_modern)
+
+    def _can_use(self, tool: Tool) -> bool:
+        return tool.is_for(self.caller, self._declared)
 
     @property
     def _declared(self) -> Operation:
@@ -109,6 +117,9 @@ class AgentViewSet(ElementWritingViewSet):
         self.message = _protocol().read_message(document, request.headers)
         if self.message is not None and self.message.method == CALL_TOOL:
             self.tool = self._choose_tool(self.message)
+        elif self.message is not None and self.message.method == "resources/read":
+            uri = next((each for each in RESOURCES if self.message.params.uri.startswith(each)), ELEMENT_URI)
+            RESOURCES[uri].require(self.caller, self._declared)
 
     def _check_origin(self) -> None:
         """Refuse pages of other sites, which a browser on a trusted network would let in (DNS rebinding)."""

@@ -203,6 +203,14 @@ def test_what_the_caller_must_not_see_is_unknown(api: ApiClient, house: Storage,
     assert searching.refused("read_element", id=ID["order"]) == (
         "The scope of the token does not include the operation getElement."
     )
+    # Resources have the limits of the tools with the same texts.
+    for uri, operation in ((f"elements/{ID['order']}", "getElement"), ("types/system", "listTypeSchemas")):
+        assert searching.send("resources/read", {"uri": f"repository://{uri}"}) == {
+            "code": -32002,
+            "message": f"The scope of the token does not include the operation {operation}.",
+        }
+    assert searching.send("resources/list") == {"resources": []}
+    assert searching.send("resources/templates/list") == {"resourceTemplates": []}
     editor = AgentClient(house, api, Role.EDITOR)
     assert editor.call("read_element", id=ID["order"])
     keeper.limit("order", users=[grant("ben", "show")])
