@@ -34,6 +34,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, answer
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import printable
+from storage.tenancy.contexts import Context
 
 TOOLS = {each.name: each for each in (*READING_TOOLS, *WRITING_TOOLS)}
 # The tool that returns the same text as the resources with these addresses, and decides who can read them.
@@ -104,6 +105,11 @@ class AgentViewSet(ElementWritingViewSet):
     @property
     def _declared(self) -> Operation:
         return self._operation_of("create")
+
+    def _run_in(self, context: Context, request: Request, **names: str) -> HttpResponseBase:
+        # A second attempt (D589) may end before it reads the message.
+        self.message = self.tool = None
+        return super()._run_in(context, request, **names)
 
     def require_access(self) -> None:
         """Read the message, because the tool that it names decides what the request may do."""

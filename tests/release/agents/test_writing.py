@@ -54,6 +54,7 @@ def test_tokens_read_unless_they_name_changes(api: ApiClient, house: Storage, ag
     )
     # A token that does not name messages has no agent at all.
     other = AgentClient(house, api, Role.ARCHITECT)
+    assert other.tools() == READING
     ApiToken.objects.filter(operations=[]).update(operations=["searchElements"])
     assert other.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).status_code == 403
 
