@@ -82,6 +82,8 @@ class ApiViewSet(ViewSet):
 
     id_suffix: ClassVar[str] = ""
     """Distinguishes the operation ids of a second address of the same actions."""
+    recalls_contexts: ClassVar[bool] = True
+    """Whether requests can begin again if their context has changed (D589)."""
 
     operation: Operation
     context: Context
@@ -130,7 +132,7 @@ class ApiViewSet(ViewSet):
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
         digest = digest_in_header(request)
-        recalled = recall_context(collectionId, storageId, digest)
+        recalled = recall_context(collectionId, storageId, digest) if self.recalls_contexts else None
         if recalled is not None:
             try:
                 return self._run_in(recalled, request, **names)
