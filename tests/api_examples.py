@@ -158,6 +158,8 @@ def _read(run: ExampleRecorder) -> None:
     run.call("listElements", {"facetId": "it", "viewId": "list"}, systems)
     run.call("searchElements", {}, {"q": "order par", "culture": "1033", "$page": "1", "$pageSize": "2"})
     run.call("suggestElements", {}, {"q": "ord"})
+    call = {"name": "search", "arguments": {"text": "order parts", "type": "subProcess"}}
+    run.call("sendAgentMessage", {}, body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
     parts = {"$resources": "attributes,related,rootPath", "$select": "name,version,owner"}
     run.call("getElement", order, parts)
     run.call("listAttributes", order, {"$select": "name,version"})

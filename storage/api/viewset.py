@@ -293,7 +293,7 @@ class ApiViewSet(ViewSet):
             # Administrative contexts keep no responses; a storage keeps the response to its own provisioning (D583).
             return change() if self.context.storage is None else self.once(self.context.storage, request, change)
         # Ignoring a body silently would lose a change that the client meant to make.
-        if request.method == "POST" and not has_no_body(request):
+        if request.method == "POST" and self.operation.body is None and not has_no_body(request):
             raise Unreadable(f"This operation only reads and takes no body. {self.operation.body_hint}".strip())
         if self.operation.is_conditional:
             return self._read_conditionally(request, lambda: action(request, **names))

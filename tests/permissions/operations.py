@@ -181,6 +181,7 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getFile, unknown": Request("GET", "rest/files/{element}"),
     "getFacetPermissionSet": Request("GET", "rest/permissions/facets/processes"),
     "setFacetPermissionSet": Request("PUT", "rest/permissions/facets/processes", lambda _: {}),
+    "sendAgentMessage": Request("POST", "mcp", lambda _: {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     "listTasks": Request("GET", "rest/tasks"),
     "followChanges": Request("GET", "rest/changes"),
     "summariseTasks": Request("GET", "rest/tasks/summary"),

@@ -33,6 +33,7 @@ API_TAGS = {
     "permalinks": "Short addresses of pages, which lead to what a visitor may see today.",
     "webhooks": "Receivers to which events are sent, for administrators.",
     "compatibility": "Addresses for existing tools. Other clients use `rest`, which shows the same content.",
+    "agents": "Tools for language models, by the Model Context Protocol.",
     "administration": "Storages of a collection and collections of the site, for administrators.",
     "document": "Index of the API, this document, and JSON Schemas of the configured types.",
 }
