@@ -33,6 +33,7 @@ from repository_site.core.database.statements import Inquiry, engine
 from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.errors import AWAY
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
@@ -136,6 +137,9 @@ class ApiViewSet(ViewSet):
         if recalled is not None:
             try:
                 return self._run_in(recalled, request, **names)
+            except (Busy, *AWAY):
+                # The context is not the reason, and the client has waited long enough.
+                raise
             except Exception:
                 if self.is_confirmed:
                     raise
@@ -240,6 +244,8 @@ class ApiViewSet(ViewSet):
 
         def confirm() -> None:
             if not answer():
+                # Perhaps an earlier attempt was confirmed, and was rolled back after a deadlock.
+                self.is_confirmed = False
                 raise ContextChanged
             if not self.is_confirmed and self.context.token is not None:
                 note_address(self.context.token.id, request.META.get("REMOTE_ADDR", ""))
