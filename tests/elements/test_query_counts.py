@@ -159,9 +159,7 @@ def test_past_reads_ask_when_the_record_begins(sample: Storage, monkeypatch: pyt
         assert_every_statement_uses_an_index(sample, sent, at_least=75)
 
 
-def statements(
-    sample: Storage, monkeypatch: pytest.MonkeyPatch, as_of: datetime | None = None
-) -> dict[str, list[str]]:
+def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch, as_of: datetime | None = None) -> dict[str, list[str]]:
     """Call each operation, or each that takes `$asOf`, and return the statements that it has sent."""
     # Django's own client, because validating responses of this size against the API document takes too long.
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
