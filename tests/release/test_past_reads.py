@@ -3,6 +3,7 @@ because only committed transactions have times of their own."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,9 @@ from django.utils import timezone
 
 from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.importing import import_elements
+from facets.changing.changes import change_configuration
 from facets.models import PermissionSet
+from facets.template_format.reading import read_template
 from repository_site.api_document.document import openapi_document
 from repository_site.core.database.statements import fetch
 from storage.backup.restoring import restore_storage
@@ -26,7 +29,7 @@ from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
-from tests.release.house import ID, HouseClient, write_lines, write_template
+from tests.release.house import ID, HouseClient, reference, write_lines, write_template
 from tests.release.random_changes import PROCESSES, RandomChanges
 from tests.removed_storages import rows_left
 from tests.scale import scaled
@@ -123,7 +126,10 @@ def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient)
     for address, expected in refused.items():
         response = architect.get(address)
         assert (response.status_code, response.json()["message"]) == expected, address
-    writes: list[tuple[str, Any]] = [(at(DETAIL, earliest), {"elements": []}), (at(f"{DETAIL}/{ID['order']}/delete", earliest), None)]
+    writes: list[tuple[str, Any]] = [
+        (at(DETAIL, earliest), {"elements": []}),
+        (at(f"{DETAIL}/{ID['order']}/delete", earliest), None),
+    ]
     for address, body in writes:
         response = architect.post(address, body)
         text = "$asOf: the past can only be read; leave it out to change the content of today."
@@ -202,6 +208,28 @@ def ids_in(client: HouseClient, address: str) -> set[str]:
     response = client.get(address)
     assert response.status_code == 200, response.content
     return {each["id"] for each in response.json()["elements"]}
+
+
+def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+    before = json.loads((tmp_path / "template.json").read_text(encoding="utf-8"))
+    after = {**before, "types": {**before["types"], "gadget": before["types"]["system"]}}
+    change_configuration(old_house, read_template(after))
+    client, systems = HouseClient(old_house, api, Role.ADMINISTRATOR), "rest/facets/it/views/detail/elements"
+    made = client.post(systems, {"elements": [{"type": "gadget", "attributes": {"name": {"1033": "Gadget"}}}]})
+    gadget = {"facetName": "it", "id": made.json()["elements"][0]["id"], "type": "gadget"}
+    process = reference("processes", "subProcess", "inProcess")
+    assert client.update({**process, "related": {"systems": [gadget]}}).status_code == 200
+    moment = timezone.now()
+    reads = [systems, "rest/facets/processes/views/detail/elements?$expandRelated=systems", f"{systems}/{gadget['id']}"]
+    seen = [client.get(at(address, moment)) for address in reads]
+    assert [gadget["id"] in each.text for each in seen] == [True] * 3
+    assert client.update({**process, "related": {"systems": []}}).status_code == 200
+    assert client.post(f"{systems}/{gadget['id']}/delete").status_code == 200
+    assert [client.get(at(address, moment)).content for address in reads] == [each.content for each in seen]
+    change_configuration(old_house, read_template(before))
+    seen = [client.get(at(address, moment)) for address in reads]
+    assert [(each.status_code, gadget["id"] in each.text) for each in seen[:2]] == [(200, False)] * 2
+    assert seen[2].status_code == 404
 
 
 def test_backups_have_the_past(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:

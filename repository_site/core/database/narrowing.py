@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from django.apps import apps
 
-from repository_site.core.database.past import past_beside, there_then
+from repository_site.core.database.past import STORAGE, past_beside, there_then
 
-STORAGE = "repository_storage"
 HIDDEN = "repository_hidden"
 CHANGES = {"INSERT", "DELETE", "MERGE"}
 # Words before UPDATE in a clause that locks rows.
