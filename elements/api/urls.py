@@ -3,6 +3,7 @@
 from django.urls import path
 
 from elements.api.bulk.bulk_viewset import BulkViewSet
+from elements.api.comparing.comparison_viewset import ComparisonViewSet
 from elements.api.diagrams.bpmn_viewset import BpmnViewSet
 from elements.api.diagrams.content_viewset import ContentViewSet
 from elements.api.diagrams.diagram_viewset import DiagramViewSet
@@ -64,6 +65,7 @@ urlpatterns = [
     path(f"{ELEMENT}/referencedBy", ElementPartsViewSet.as_view(reads("list_referrers"))),
     path(f"{ELEMENT}/children", ElementViewSet.as_view(reads("list_children"))),
     path(f"{ELEMENT}/delete", ElementViewSet.as_view({"post": "delete_element_by_post"})),
+    path(f"{ELEMENT}/compare", ComparisonViewSet.as_view(reads("retrieve"))),
     path(f"{ELEMENT}/history", ElementViewSet.as_view(reads("list_changes"))),
     path(f"{ELEMENT}/info", ElementViewSet.as_view(reads("get_element_info"))),
     path(f"{ELEMENT}/versions", ElementViewSet.as_view(reads("list_versions"))),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from elements.comparing.differences import Drawn, Flows, Item
@@ -12,6 +13,8 @@ from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.projection import NOT_STORED
 from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
+from elements.reading.names import ByCulture
+from elements.reading.referrers import read_whole_names
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import Inquiry
@@ -29,28 +32,41 @@ class Side:
     """Flows by the shape that they lead to."""
     identities: Mapping[str, Identity]
     children: Sequence[Identity] = ()
-    parent: str | None = None
+    names: Mapping[str, ByCulture] = field(default_factory=dict)
+    """Names of the elements, by version."""
+
+    def name(self, of: Identity) -> ByCulture:
+        return self.names.get(of.version, {})
 
     def targets(self, context: str) -> list[Identity]:
         found = self.references.get(context, ())
         return [self.identities[each] for each in found if each in self.identities]
 
 
-def read_sides(reader: Reader, versions: Sequence[VersionRow]) -> list[Side]:
-    """Read the sides of versions in a fixed number of statements."""
+def read_sides(
+    reader: Reader, versions: Sequence[VersionRow], *, with_names: bool = False, with_place: bool = False
+) -> list[Side]:
+    """Read the sides of versions in a fixed number of statements. Parent and children belong to the element, so they
+    are the same for all its versions at one time."""
     inquiry = Inquiry()
+    elements = {row.element for row in versions} if with_place else ()
+    types = [id for id, type in reader.types.items() if not type.lives_in_diagrams]
+    asked_children = inquiry.add(rows.children_of(reader.audience, elements, types))
     asked = [inquiry.add(drawn_shapes_of(row.version)) for row in versions]
     asked_references = inquiry.add(rows.references_of([row.version for row in versions], None))
     inquiry.ask()
-    shapes, held = [found() for found in asked], asked_references()
+    shapes, held, children = [found() for found in asked], asked_references(), asked_children()
     targets = {each for contexts in held.values() for found in contexts.values() for each in found}
     targets |= {shape.element for found in shapes for shape in found}
+    targets |= {row.parent for row in versions if with_place and row.parent}
     identities = rows.read_identities(reader.audience, targets)
+    shown = {each.version for found in (identities.values(), *children.values()) for each in found}
+    names = read_whole_names({*shown, *(row.version for row in versions)}) if with_names else {}
     flows: dict[str, list[DrawnFlow]] = {}
     for flow in read_flows([shape.shape for found in shapes for shape in found]):
         flows.setdefault(flow.shape, []).append(flow)
     return [
-        Side(row, held.get(row.version, {}), drawn, flows, identities)
+        Side(row, held.get(row.version, {}), drawn, flows, identities, children.get(row.element, ()), names)
         for row, drawn in zip(versions, shapes, strict=True)
     ]
 
@@ -65,12 +81,16 @@ def items(of: Collection[Identity], text: Callable[[Identity], str]) -> list[Ite
     return [Item(each.creation, text(each)) for each in of]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyedDiagram:
     """The visible part of a diagram, with keys that are the same in all versions (D11)."""
 
     shapes: Sequence[Drawn]
     flows: Flows
+
+    @cached_property
+    def by_key(self) -> Mapping[str, Drawn]:
+        return {each.key: each for each in self.shapes}
 
 
 def keyed_diagram(

@@ -57,6 +57,7 @@ OPERATIONS = {
     "listReferrers": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$pageSize=1000",
     "listReferrers, a later page": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$page=2&$pageSize=1",
     "listReferrers, in a context": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?context=systems",
+    "compareElement": f"{VIEWS}/detail/elements/{ROOT}/compare?from={ROOT}&$words=true",
     "listChildren": f"{VIEWS}/tree/elements/{ROOT}/children",
     "getContent": f"{VIEWS}/detail/elements/{ROOT}/content",
     "listChanges": f"{VIEWS}/detail/elements/{ROOT}/history",

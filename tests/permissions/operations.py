@@ -108,6 +108,7 @@ ABOUT_ELEMENTS: Mapping[str, Request] = {
     "listRelated": Request("GET", f"{ELEMENT}/related"),
     "getRelated": Request("GET", f"{ELEMENT}/related/changedBy"),
     "listReferrers": Request("GET", f"{ELEMENT}/referencedBy"),
+    "compareElement": Request("GET", f"{ELEMENT}/compare?from={{element}}"),
     "listChildren": Request("GET", f"{ELEMENT}/children"),
     "getContent": Request("GET", f"{ELEMENT}/content"),
     "getElementInfo": Request("GET", f"{ELEMENT}/info"),
