@@ -199,6 +199,7 @@ class ElementViewSet(ElementWritingViewSet):
         tag="elements",
         summary="List the children of an element",
         versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.PAST,
         is_conditional=True,
         responses=ELEMENT_LIST,
     )

@@ -31,6 +31,7 @@ from elements.reading.lists.ordering import MAX_KEYS
 from elements.reading.lists.ordering import MAX_LENGTH as MAX_ORDER_LENGTH
 from elements.tables.formats import TableFormat
 from repository_site.core.wording import listed
+from storage.api.moments import AS_OF
 
 
 def query_parameter(name: str, text: str, *, required: bool = False, **kind: object) -> OpenApiParameter:
@@ -46,6 +47,14 @@ def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
     return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=text, response=[200])
 
 
+PAST = [
+    query_parameter(
+        AS_OF,
+        "Returns what was there at this time, as far as the caller can see it today: ISO 8601, such as"
+        " `2026-03-01T09:30:00` or `2026-03-01T08:30:00Z`. Without an offset, the time is local to the time zone of the"
+        " storage. A time in the future, or before the record of the storage begins, gets 422.",
+    )
+]
 _RESOURCE = rf"\s*({'|'.join(RESOURCES)})\s*"
 _FILTER = query_parameter(
     FILTER,
@@ -93,11 +102,12 @@ _CULTURES = [
         type="boolean",
     ),
 ]
-ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES]
+ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES, *PAST]
 PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
+    *PAST,
 ]
 _FORMAT = query_parameter(
     FORMAT,
@@ -107,21 +117,23 @@ _FORMAT = query_parameter(
 )
 LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]
 REPORT = [*ONE, _ORDER, *PAGES]
-ATTRIBUTES = [_FILTER, _SELECT]
 COMPARED = [_SELECT]
-ONE_ATTRIBUTE = [_FILTER]
-RELATED = [_FILTER, _SELECT, _EXPAND]
-ONE_RELATED = [_FILTER, _EXPAND]
+ATTRIBUTES = [_FILTER, _SELECT, *PAST]
+ONE_ATTRIBUTE = [_FILTER, *PAST]
+RELATED = [_FILTER, _SELECT, _EXPAND, *PAST]
+ONE_RELATED = [_FILTER, _EXPAND, *PAST]
 REFERRERS = [
     query_parameter(CONTEXT, "Related contexts in which the elements refer, separated by commas, case-insensitive."),
     *PAGES,
+    *PAST,
 ]
 CONTENT = [
     query_parameter(
         DETAILS,
         "`true` adds bounds, lanes, containers and labels of the diagram to the response.",
         type="boolean",
-    )
+    ),
+    *PAST,
 ]
 REPLACEMENT = [
     query_parameter(DRY_RUN, "`true` makes all checks and reports the changes, but writes nothing.", type="boolean")
@@ -132,11 +144,12 @@ _LCID = query_parameter(
     type="integer",
     minimum=1,
 )
-BPMN_EXPORT = [_LCID]
+BPMN_EXPORT = [_LCID, *PAST]
 BPMN_IMPORT = [_LCID, OpenApiParameter("dryRun", bool, description="`true` only reports what would change.")]
 PICTURE = [
     OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="Data culture for the names in the diagram."),
     OpenApiParameter(
         "layoutKey", str, OpenApiParameter.PATH, description=f"Layout of the picture: {listed(list(LayoutKey), 'or')}."
     ),
+    *PAST,
 ]

@@ -88,6 +88,7 @@ def described(storage: Storage) -> Contents:
             "id": str(storage.id),
             "base": str(storage.base_id) if storage.base_id else None,
             "created_on": storage.created_on.isoformat(),
+            "recorded_since": storage.revision.recorded_since.isoformat(),
             **{name: getattr(storage, name) for name in ("key", *STORAGE_SETTINGS)},
         },
         cultures=[
