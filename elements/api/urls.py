@@ -36,6 +36,7 @@ TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
+    path(f"{REST}/compare", ComparisonViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
     path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("suggest_elements"))),
     path(f"{REST}/files", FileViewSet.as_view({"post": "create"})),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.elements.bpmn.documents import SMALL
@@ -66,7 +67,7 @@ class Request:
 
     def path(self, subject: Subject) -> str:
         parts = {"element": subject.element, "facet": subject.facet, "part": subject.part, "step": subject.step}
-        return self.address.format(**parts)
+        return self.address.format(**parts, now=f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z")
 
 
 def _renamed(subject: Subject) -> Any:
@@ -166,6 +167,7 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "stopBulkChange": Request("POST", f"rest/facets/processes/views/detail/bulk/{ID['house']}/stop"),
     "stopHandOver": Request("POST", f"rest/handover/{ID['house']}/stop"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
+    "compareStorage": Request("GET", "rest/compare?from={now}"),
     "searchElements": Request("GET", "rest/search?q=process"),
     "suggestElements": Request("GET", "rest/search/suggestions?q=process"),
     "listPermalinks": Request("GET", "v1/permalinks"),

@@ -7,12 +7,13 @@ from typing import Any
 from rest_framework import serializers
 
 from elements.api.element_serializers import FoundElementSerializer, ReferenceSerializer
-from elements.api.query_parameters import COMPARED, query_parameter
+from elements.api.query_parameters import COMPARED, PAGES, query_parameter
 from elements.comparing.comparison import FROM, TO
 from elements.comparing.differences import Mark
+from elements.comparing.storage_changes import ChangeKind
 from repository_site.core.rest.serializers import BodySerializer
 
-WORDS = "$words"
+WORDS, COMPARE_ADDRESS = "$words", "compareUri"
 
 
 def sides(name: str, side: Any, **others: Any) -> type[BodySerializer]:
@@ -115,10 +116,39 @@ ComparisonSerializer = sides(
     flows=ComparedFlowsSerializer(required=False),
 )
 
-_POINT = "the id or the number of a version, such as `2.0`"
+
+class ChangedElementSerializer(FoundElementSerializer):
+    """Reference to an element that differs between two times; to a deleted one as of the first time."""
+
+    change = serializers.ChoiceField(choices=[each.value for each in ChangeKind])
+    compareUri = serializers.CharField(required=False, help_text="Address of what differs; of changed elements only.")
+
+
+class ChangedElementsSerializer(BodySerializer):
+    count = serializers.IntegerField(help_text="Number of values on this page.")
+    values = ChangedElementSerializer(many=True)
+    changes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Number of elements by `change`, on all pages."
+    )
+    isComplete = serializers.BooleanField(
+        help_text="`false` if there are so many changes that only the oldest were read; compare times that are closer"
+        " together."
+    )
+
+
+_TIME = (
+    "ISO 8601, such as `2026-03-01T09:30:00`. Without an offset, the time is local to the time zone of the storage. A"
+    " time in the future, or before the record of the storage begins, gets 422"
+)
+_POINT = f"the id or the number of a version, such as `2.0`, or a time: {_TIME}"
 ELEMENT = [
     query_parameter(FROM, f"Old side: {_POINT}.", required=True),
-    query_parameter(TO, f"New side: {_POINT}. The default is the version that the caller reads now."),
+    query_parameter(TO, "New side, like `from`. The default is the version that the caller reads now."),
     query_parameter(WORDS, "`true` adds the differences of texts by word.", type="boolean"),
     *COMPARED,
+]
+STORAGE = [
+    query_parameter(FROM, f"First time: {_TIME}.", required=True),
+    query_parameter(TO, "Second time, like `from`. The default is now."),
+    *PAGES,
 ]
