@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import chain
 from typing import NamedTuple
 
 from elements.reading.assembly.assembler import Reader
@@ -18,7 +17,7 @@ from elements.reading.rows import IDENTITY, Identity
 from repository_site.core.database.statements import id_array, look_up
 from storage.tenancy.scope import read_as_of
 
-# Changes that are read of the history, oldest first, and shapes of the diagrams of changed elements.
+# Changes that are read of the history, oldest first.
 MOST_CHANGES = 50_000
 # The history has the time at which a change was written, the past that of its transaction. Another clock may differ.
 MARGIN = timedelta(minutes=1)
@@ -67,9 +66,7 @@ def read_changed_elements(
     now. Raise TooHeavy if the names of the page are too long together."""
     until = (new + MARGIN).isoformat() if new else "infinity"
     found = look_up(FIND.format(most=MOST_CHANGES + 1), [(old - MARGIN).isoformat(), until])
-    owners = [row[0] for row in found]
-    drawn = [_drawn(reader, owners, old), _drawn(reader, owners, new)]
-    elements = dict.fromkeys(chain.from_iterable((id, *drawn[0].get(id, ()), *drawn[1].get(id, ())) for id in owners))
+    elements = [row[0] for row in found]
     before, after = _states(reader, elements, old), _states(reader, elements, new)
     changes = [
         (kind, state.identity)
@@ -80,21 +77,7 @@ def read_changed_elements(
     deleted = {identity.version for kind, identity in shown if kind is ChangeKind.DELETED}
     names = _names(deleted, old) | _names({identity.version for _, identity in shown} - deleted, new)
     page = [ChangedElement(kind, identity, names.get(identity.version, {})) for kind, identity in shown]
-    most = max(sum(row[1] for row in found), *(sum(map(len, each.values())) for each in drawn))
-    return ChangedElements(page, Counter(kind for kind, _ in changes), most <= MOST_CHANGES)
-
-
-def _drawn(reader: Reader, owners: Collection[str], time: datetime | None) -> dict[str, list[str]]:
-    """Return the elements in the diagrams of elements. Readers begin and cease to see the steps of a diagram with its
-    version, without a change of the steps."""
-    sql = f"""SELECT e.id::text, s.element_id::text FROM elements_element e
-        JOIN elements_shape s ON s.version_id = e.{reader.audience.pointer} WHERE e.id = ANY(%s::uuid[])
-        ORDER BY e.id, s.position LIMIT {MOST_CHANGES + 1}"""  # noqa: S608  constants
-    found: dict[str, list[str]] = {}
-    with read_as_of(time):
-        for owner, element in look_up(sql, [id_array(owners)]) if owners else ():
-            found.setdefault(owner, []).append(element)
-    return found
+    return ChangedElements(page, Counter(kind for kind, _ in changes), sum(row[1] for row in found) <= MOST_CHANGES)
 
 
 def _states(reader: Reader, elements: Collection[str], time: datetime | None) -> dict[str, ElementState]:
@@ -108,7 +91,11 @@ def _states(reader: Reader, elements: Collection[str], time: datetime | None) ->
 
 def _kind(reader: Reader, before: ElementState | None, after: ElementState | None) -> ChangeKind | None:
     if before is None or after is None:
-        return ChangeKind.NEW if after else ChangeKind.DELETED if before else None
+        state = before or after
+        # A step that was added or removed, or copied into a new version, is a change of its diagram.
+        if state is None or reader.types[state.identity.type].lives_in_diagrams:
+            return None
+        return ChangeKind.NEW if after else ChangeKind.DELETED
     # Only administrators and the user can read the history of a user (D398).
     if before == after or after.identity.type in reader.configuration.partial:
         return None
