@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from django.apps import apps
 
-from repository_site.core.database.past import past_beside, there_then
+from repository_site.core.database.past import STORAGE, past_beside, there_then
 
-STORAGE = "repository_storage"
 HIDDEN = "repository_hidden"
 CHANGES = {"INSERT", "DELETE", "MERGE"}
 # Words before UPDATE in a clause that locks rows.
@@ -54,7 +53,7 @@ def hiding(table: str, alias: str, *, is_past: bool = False) -> str:
     for each in _concerns().get(table, ()):
         found += f" AND NOT EXISTS ({_hidden(alias, look_up, each, is_past=is_past)})"
         if is_past:
-            found += f" AND {_present(alias, each)}"
+            found += f" AND {_present(alias, look_up, each)}"
     return found
 
 
@@ -70,7 +69,7 @@ def _hidden(alias: str, look_up: str, concern: Concern, *, is_past: bool) -> str
     )
 
 
-def _present(alias: str, concern: Concern) -> str:
+def _present(alias: str, look_up: str, concern: Concern) -> str:
     """Return the condition that the element of a row exists today."""
     present = f"{_elements()} present"
     if concern.through:
@@ -78,7 +77,7 @@ def _present(alias: str, concern: Concern) -> str:
         rows = f"{table} concerned JOIN {present} ON present.id = concerned.{concern.element} WHERE {condition} AND"
     else:
         rows = f"{present} WHERE present.id = {alias}.{concern.column} AND"
-    exists = f"EXISTS (SELECT FROM {rows} present.storage_id = {STORAGE}::uuid)"
+    exists = f"EXISTS (SELECT FROM {rows} present.storage_id = {STORAGE}::uuid{'' if concern.through else look_up})"
     return f"({alias}.{concern.column} IS NULL OR {exists})" if concern.is_optional else exists
 
 

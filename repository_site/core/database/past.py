@@ -7,12 +7,13 @@ statement, and its joins, into the indexes of both tables.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.apps import apps
 
-AS_OF = "repository_as_of"
+STORAGE, AS_OF = "repository_storage", "repository_as_of"
 
 
 class PastTable(NamedTuple):
@@ -20,6 +21,8 @@ class PastTable(NamedTuple):
     """Text before the name of the table."""
     after: str
     """Text after it."""
+    kinds: tuple[tuple[str, str], ...]
+    """Columns that lead to tables of the configuration, with these tables."""
 
 
 def past_beside(table: str) -> PastTable | None:
@@ -28,12 +31,19 @@ def past_beside(table: str) -> PastTable | None:
 
 
 def there_then(table: str, alias: str) -> str:
-    """Return the condition, beginning with AND, that the rows of a table were there at the time."""
+    """Return the condition, beginning with AND, that the rows of a table were there at the time, and that the
+    configuration of today knows them (D565)."""
     dated_by = _tables()[1].get(table)
     if not dated_by:
         return ""
-    began = f" AND {alias}.{dated_by} <= {AS_OF}::timestamptz"
-    return f"{began} AND {alias}.until > {AS_OF}::timestamptz" if past_beside(table) else began
+    found, past = f" AND {alias}.{dated_by} <= {AS_OF}::timestamptz", past_beside(table)
+    if past is not None:
+        found += f" AND {alias}.until > {AS_OF}::timestamptz"
+        for column, other in past.kinds:
+            # An array is computed once for the statement, and does not become one more join.
+            known = f"SELECT known.id FROM {other} known WHERE known.storage_id = {STORAGE}::uuid"  # noqa: S608
+            found += f" AND {alias}.{column} = ANY(ARRAY({known}))"
+    return found
 
 
 @cache
@@ -50,5 +60,12 @@ def _tables() -> tuple[dict[str, PastTable], dict[str, str]]:
             past[current._meta.db_table] = PastTable(
                 f"(SELECT {', '.join(names)}, 'infinity'::timestamptz AS until FROM ",  # noqa: S608  names of models
                 f" UNION ALL SELECT {then}, until FROM {model._meta.db_table})",  # noqa: S608  names of models
+                tuple(_kinds(current)),
             )
     return past, dated
+
+
+def _kinds(model: Any) -> Iterator[tuple[str, str]]:
+    for field in model._meta.concrete_fields:
+        if field.is_relation and not getattr(field.related_model, "dated_by", ""):
+            yield field.column, field.related_model._meta.db_table

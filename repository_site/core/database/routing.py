@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from django.apps import apps
 
-from repository_site.core.database.narrowing import HIDDEN, STORAGE, hiding, only_reads
-from repository_site.core.database.past import AS_OF, past_beside, there_then
+from repository_site.core.database.narrowing import HIDDEN, hiding, only_reads
+from repository_site.core.database.past import AS_OF, STORAGE, past_beside, there_then
 
 TOKENS = re.compile(
     r"""(?P<comment>--[^\n]* | /\*.*?\*/)
