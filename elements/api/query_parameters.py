@@ -39,8 +39,8 @@ def query_parameter(name: str, text: str, *, required: bool = False, **kind: obj
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, required, description=text)
 
 
-def _number(name: str, text: str, most: int) -> OpenApiParameter:
-    return query_parameter(name, text, type="integer", minimum=1, maximum=most)
+def number_parameter(name: str, text: str, most: int, *, required: bool = False) -> OpenApiParameter:
+    return query_parameter(name, text, required=required, type="integer", minimum=1, maximum=most)
 
 
 def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
@@ -77,12 +77,14 @@ _SELECT = query_parameter(SELECT, "Attributes and related contexts to include, s
 _EXPAND = query_parameter(
     EXPAND, "Related contexts whose references include their own references, separated by commas."
 )
-_PAGE = _number(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
-_PAGE_SIZE = _number(PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE)
+_PAGE = number_parameter(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
+_PAGE_SIZE = number_parameter(
+    PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE
+)
 _PAGE_SELECTION_KEY = query_parameter(
     PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
 )
-_PAGE_HEADERS = [
+PAGE_HEADERS = [
     _header("X-Total-Count", "Number of items on all pages; only in paged responses.", int),
     _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
 ]
@@ -103,7 +105,7 @@ _CULTURES = [
     ),
 ]
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES, *PAST]
-PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
+PAGES = [_PAGE, _PAGE_SIZE, *PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,

@@ -75,7 +75,9 @@ def test_the_document_declares_the_entity_tags() -> None:
     assert {each["operationId"] for each in operations if "304" in each["responses"]} == {
         "listElements", "getElement", "listAttributes", "getAttribute", "listRelated", "getRelated", "listChildren",
         "getContent", "listVersions", "listReporting", "getReporting", "renderDiagram", "listDiagramLayouts",
-        "exportBpmn", "searchElements", "suggestElements", "listReferrers", "getFile", "compareElement", "compareStorage",
+        "exportBpmn", "searchElements", "suggestElements", "listReferrers", "getFile",
+        "listReport", "getReport", "listDataElements", "getDataElement",
+        "compareElement", "compareStorage",
     }  # fmt: skip
 
 

@@ -196,7 +196,8 @@ class OperationSchema(AutoSchema):
 
     def get_operation_id(self) -> str:
         name = self.operation.id + self.view.id_suffix
-        return f"{name}ByPost" if self.method == "POST" and not self.operation.writes else name
+        is_twin = self.method == "POST" and not self.operation.writes and self.operation.body is None
+        return f"{name}ByPost" if is_twin else name
 
     def get_summary(self) -> str:
         return self.operation.summary
@@ -294,7 +295,7 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
-        elif status == "410":
+        elif status in ("400", "404", "410"):
             response["headers"] = REQUEST_ID
     if operation.pop("x-conditional", False):
         operation["responses"]["200"]["headers"]["ETag"] = ETAG
