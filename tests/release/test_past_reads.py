@@ -90,7 +90,7 @@ def test_past_reads_repeat_every_byte(
     readers = [HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)]
     every = sorted(set(addresses()))
     seen: list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]] = []
-    for _ in range(scaled(150)):
+    for _ in range(scaled(100)):
         changes.change()
         reader, now = changes.random.choice(readers), timezone.now()
         for address in changes.random.sample(every, scaled(60)):
