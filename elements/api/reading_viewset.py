@@ -20,10 +20,9 @@ from elements.api.entity_tags import code_digest
 from elements.api.query import FILTER, ORDER_BY, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
-from elements.naming import NAME
 from elements.permissions import sees_drafts
 from elements.reading.assembly.assembler import Assembler, Reader
-from elements.reading.assembly.projection import ATTRIBUTES, USUAL_RESOURCES, Wanted
+from elements.reading.assembly.projection import USUAL_RESOURCES, Wanted
 from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
 from elements.reading.lists import selection as selecting
@@ -32,8 +31,7 @@ from elements.reading.lists.filtering import compile_filter, view_vocabulary
 from elements.reading.lists.ordering import read_order
 from elements.reading.lists.selection import Selection
 from elements.reading.lists.streams import Stream, limit_stream
-from elements.reading.names import ByCulture
-from elements.reading.rows import Audience, Identity, VersionRow, any_version
+from elements.reading.rows import Audience, VersionRow, any_version
 from elements.tables.columns import TableColumns
 from elements.tables.formats import TableFormat, whole_table
 from elements.tables.rows import TableRows
@@ -158,11 +156,6 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if found is None:
             raise NotFound(f"There is no element {element_id.lower()}.")
         return found
-
-    def named_reference(self, to: Identity, names: ByCulture) -> dict[str, Any]:
-        """Return a reference to an element, with its names."""
-        found = self.reader.reference(to)
-        return {**found, ATTRIBUTES: {NAME: names}} if names else found
 
     def list_selection(self, view: CompiledView) -> Selection:
         """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""

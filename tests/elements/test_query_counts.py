@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from elements.demo.sample import sample_lines
+from elements.models import Element, ElementChange
 from elements.reading import identities
 from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.options import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.index_use import assert_every_statement_uses_an_index
 from tests.factories import token_for
@@ -59,6 +61,9 @@ OPERATIONS = {
     "listReferrers": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$pageSize=1000",
     "listReferrers, a later page": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$page=2&$pageSize=1",
     "listReferrers, in a context": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?context=systems",
+    "compareElement": f"{VIEWS}/detail/elements/{ROOT}/compare?from={ROOT}&$words=true",
+    "compareElement, at two times": f"{VIEWS}/detail/elements/{ROOT}/compare?from={{now}}",
+    "compareStorage": "compare?from={now}",
     "listChildren": f"{VIEWS}/tree/elements/{ROOT}/children",
     "getContent": f"{VIEWS}/detail/elements/{ROOT}/content",
     "listChanges": f"{VIEWS}/detail/elements/{ROOT}/history",
@@ -89,6 +94,7 @@ OPERATIONS = {
 
 
 def path_of(address: str) -> str:
+    address = address.replace("{now}", f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z")
     return f"/acme/sample/_api{address}" if address.startswith("/") else f"/acme/sample/_api/rest/{address}"
 
 
@@ -169,6 +175,12 @@ def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch, as_of: datetime
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
     monkeypatch.setattr("elements.api.reading_viewset.BATCH", 5_000)
     client.get("/acme/sample/_api/rest/facets")  # reads the configuration, once
+    change = {"action": "updated", "changed_on": datetime.now(UTC), "before": {}, "after": {}}
+    with tenant_scope(sample):
+        ElementChange.objects.bulk_create(
+            ElementChange(element_id=element, version_id=version, **change)
+            for element, version in Element.objects.exclude(id=ROOT).values_list("id", "newest_id")
+        )
     sent = {}
     past = {action.operation.id for action in actions() if "$asOf" in action.operation.query_names}
     for name, address in OPERATIONS.items():

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from elements import derived
+from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
 from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
@@ -34,6 +35,7 @@ from elements.reading.assembly.references import ReferenceWriter
 from elements.reading.assembly.response_addresses import DETAIL, Addresses
 from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows, most_text
 from elements.reading.identities import Identities, Texts
+from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
@@ -107,6 +109,11 @@ class Reader:
         """Return a reference to an element. Its address begins with the prefix of its type."""
         prefix = (prefix_of or self.addresses.detail)(self.types[to.type])
         return {**self.identity(to), "expandUri": self.address(prefix, to)}
+
+    def named_reference(self, to: Identity, names: ByCulture) -> Wire:
+        """Return a reference to an element, with its names."""
+        found = self.reference(to)
+        return {**found, ATTRIBUTES: {NAME: names}} if names else found
 
 
 @dataclass(frozen=True, slots=True)
