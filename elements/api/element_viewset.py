@@ -71,13 +71,14 @@ class ElementViewSet(ElementWritingViewSet):
         """Return the root elements of a hierarchical view, or all elements of a flat view.
 
         `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
-        `$orderBy` sorts it. `$format` returns a table for spreadsheets, with a row for each element and columns for its
-        id, its attributes in each culture, and its references by name and id.
+        `$pageSize=0` returns the number of elements only. `$orderBy` sorts the list. `$format` returns a table for
+        spreadsheets, with a row for each element and columns for its id, its attributes in each culture, and its
+        references by name and id.
         """
         view = self.view_of(names)
         query = self.query(request)
         wanted, condition = self.wanted(query, view)
-        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging()
+        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging(smallest=0)
         table, select = query.table_format(), query.selected()
         if table and wanted.expand:
             query.problems.append(f"{EXPAND}: a table has no references of references; leave it out.")

@@ -31,7 +31,8 @@ MAX_PAGE = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """A page of a list. `key` is the id of an element: the page that contains it replaces `page`."""
+    """A page of a list. `key` is the id of an element: the page that contains it replaces `page`. Size 0 asks for the
+    number of elements only."""
 
     page: int
     size: int
@@ -118,15 +119,18 @@ class QueryParameters:
         wanted = self._names(EXPAND) or []
         return self._known(EXPAND, wanted, names.contexts, "a related context of this view's types")
 
-    def paging(self) -> Paging | None:
+    def paging(self, smallest: int = 1) -> Paging | None:
         """Return the requested page, None for the whole list."""
-        page, size = self.number(PAGE, MAX_PAGE), self.number(PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        page, size = self.number(PAGE, MAX_PAGE), self.number(PAGE_SIZE, settings.MAX_PAGE_SIZE, smallest)
         key = self.text(PAGE_SELECTION_KEY)
         if key is not None and not GUID.fullmatch(key):
             self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is not a GUID.")
         if page is None and size is None and key is None:
             return None
-        return Paging(page or 1, size or min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE), key and key.lower())
+        if size == 0 and key is not None:
+            self.problems.append(f"{PAGE_SELECTION_KEY}: {PAGE_SIZE}=0 returns no page; leave one of them out.")
+        usual = min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        return Paging(page or 1, usual if size is None else size, key and key.lower())
 
     def page(self) -> Paging:
         """Return the requested page of a list that is always paged, by default the first."""
@@ -168,14 +172,14 @@ class QueryParameters:
             self.problems.append(f"{ORDER_BY}: expected {listed([*TIME_ORDERS], 'or')}, not {printable(text, 40)!r}.")
         return bool(found)
 
-    def number(self, name: str, most: int) -> int | None:
-        """Return the value of a parameter from 1 to `most`; None if it is absent or wrong."""
+    def number(self, name: str, most: int, least: int = 1) -> int | None:
+        """Return the value of a parameter from `least` to `most`; None if it is absent or wrong."""
         text = self.text(name)
         if text is None:
             return None
-        if re.fullmatch(r"[0-9]{1,10}", text) and 1 <= int(text) <= most:
+        if re.fullmatch(r"[0-9]{1,10}", text) and least <= int(text) <= most:
             return int(text)
-        self.problems.append(f"{name}: expected a whole number from 1 to {most}, not {printable(text, 40)!r}.")
+        self.problems.append(f"{name}: expected a whole number from {least} to {most}, not {printable(text, 40)!r}.")
         return None
 
     def names_among(self, name: str, known: Iterable[str], kind: str) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ def query_parameter(name: str, text: str, *, required: bool = False, **kind: obj
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, required, description=text)
 
 
-def _number(name: str, text: str, most: int) -> OpenApiParameter:
-    return query_parameter(name, text, type="integer", minimum=1, maximum=most)
+def _number(name: str, text: str, most: int, least: int = 1) -> OpenApiParameter:
+    return query_parameter(name, text, type="integer", minimum=least, maximum=most)
 
 
 def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
@@ -70,6 +70,12 @@ _EXPAND = query_parameter(
 )
 _PAGE = _number(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
 _PAGE_SIZE = _number(PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE)
+_ELEMENTS_ON_PAGE = _number(
+    PAGE_SIZE,
+    f"Elements on a page. The default is {DEFAULT_PAGE_SIZE}. 0 returns no elements, and `count` is the number of all.",
+    settings.MAX_PAGE_SIZE,
+    least=0,
+)
 _PAGE_SELECTION_KEY = query_parameter(
     PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
 )
@@ -105,8 +111,8 @@ _FORMAT = query_parameter(
     f" `{EXPAND}` and `{CULTURE}` cannot be combined with it.",
     enum=[*TableFormat],
 )
-LIST = [*ONE, _ORDER, *PAGES, _PAGE_SELECTION_KEY, _FORMAT]
-REPORT = [*ONE, _ORDER, *PAGES]
+REPORT = [*ONE, _ORDER, _PAGE, _ELEMENTS_ON_PAGE, *_PAGE_HEADERS]
+LIST = [*REPORT, _PAGE_SELECTION_KEY, _FORMAT]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]

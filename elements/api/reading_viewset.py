@@ -43,7 +43,7 @@ from facets.configuration import CompiledView, Configuration, configuration_of
 from repository_site.core.database.statements import Inquiry, ask
 from repository_site.core.fairness.admission import stream_ticket
 from repository_site.core.problems import NotFound, Unreadable
-from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
+from repository_site.core.rest.rendering import JSON_TYPE, answer, stream_counted, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
@@ -254,7 +254,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         found = self._find_page(selection, paging)
-        response: HttpResponseBase | None = self._answer_whole(batches, found.versions)
+        response: HttpResponseBase | None
+        if paging.size:
+            response = self._answer_whole(batches, found.versions)
+        else:
+            response = answer({"count": found.total, self.list_name: []})
         if response is None:
             response = self._stream_elements(batches, found.keys)
         self.add_page_headers(response, found.page, paging.size, found.total)
@@ -269,7 +273,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
             page = place // paging.size + 1
         total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
         versions: list[str] = []
-        if offset < total:
+        if paging.size and offset < total:
             start = milestone_before(selection, self.content_state, offset)
             versions = selecting.find_page(selection, paging.size, offset, start)
         return FoundPage(page, total, versions, lambda: selecting.page_keys(selection, paging.size, offset))
@@ -297,7 +301,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)
-        response["Link"] = self._links(page, size, total)
+        if size:
+            response["Link"] = self._links(page, size, total)
 
     def _links(self, page: int, size: int, total: int) -> str:
         last = max(1, -(-total // size))

@@ -75,7 +75,7 @@ class ReportingViewSet(ElementReadingViewSet):
             also=frozenset(REPORTING_ATTRIBUTES),
         )
         condition, order = self.condition(query, self._vocabulary(view)), self.order(query, self._vocabulary(view))
-        paging = query.paging()
+        paging = query.paging(smallest=0)
         query.finish()
         if element_id is None:
             selection = self.list_selection(view).ordered_by(order)
