@@ -79,8 +79,9 @@ _ELEMENTS_ON_PAGE = _number(
 _PAGE_SELECTION_KEY = query_parameter(
     PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
 )
+_TOTAL = _header("X-Total-Count", "Number of items on all pages; only in paged responses.", int)
 _PAGE_HEADERS = [
-    _header("X-Total-Count", "Number of items on all pages; only in paged responses.", int),
+    _TOTAL,
     _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
 ]
 WRITTEN = [_header("ETag", "Entity tag of the version, for `If-Match`; only in responses with one element.")]
@@ -113,6 +114,7 @@ _FORMAT = query_parameter(
 )
 REPORT = [*ONE, _ORDER, _PAGE, _ELEMENTS_ON_PAGE, *_PAGE_HEADERS]
 LIST = [*REPORT, _PAGE_SELECTION_KEY, _FORMAT]
+QUERIED = [_TOTAL]
 ATTRIBUTES = [_FILTER, _SELECT]
 ONE_ATTRIBUTE = [_FILTER]
 RELATED = [_FILTER, _SELECT, _EXPAND]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -103,9 +103,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
+        asked = (request.get_full_path(), self.request.data) if self.operation.body else request.get_full_path()
         parts = (
             storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
-            request.get_full_path(), self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
+            asked, self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
         )  # fmt: skip
         return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
 
@@ -124,7 +125,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        query = QueryParameters(request._request.GET, self.operation.query_names)
+        return self.in_cultures(QueryParameters(request._request.GET, self.operation.query_names))
+
+    def in_cultures(self, query: QueryParameters) -> QueryParameters:
+        """Let the reader write plain values in `$culture`, if present."""
         if cultures := query.cultures(self.configuration.cultures):
             self.__dict__["reader"] = replace(self.reader, cultures=cultures)
         return query
@@ -162,13 +166,15 @@ class ElementReadingViewSet(ConfiguredViewSet):
         found = self.reader.reference(to)
         return {**found, ATTRIBUTES: {NAME: names}} if names else found
 
-    def list_selection(self, view: CompiledView) -> Selection:
-        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""
+    def list_selection(self, view: CompiledView, only: Sequence[str] | None = None) -> Selection:
+        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types.
+        `only` names elements of these types instead, wherever they are in the tree."""
         audience, ids = self.reader.audience, self.configuration.type_ids
-        if view.view.is_hierarchical:
+        if only is None and view.view.is_hierarchical:
             roots = [str(ids[key]) for key, each in view.types.items() if each.is_root]
             return selecting.roots_of_types(audience, roots)
-        return selecting.of_types(audience, [str(ids[key]) for key in view.types])
+        found = selecting.of_types(audience, [str(ids[key]) for key in view.types])
+        return found if only is None else found.matching(selecting.these_elements(only))
 
     def condition(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
         """Return the condition of `$filter`, if present."""
@@ -301,7 +307,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)
-        if size:
+        # The links are addresses, which do not contain a body.
+        if size and self.operation.body is None:
             response["Link"] = self._links(page, size, total)
 
     def _links(self, page: int, size: int, total: int) -> str:

@@ -246,7 +246,7 @@ class ApiViewSet(ViewSet):
         if self.operation.writes:
             return self._once(request, lambda: action(request, **names))
         # Ignoring a body silently would lose a change that the client meant to make.
-        if request.method == "POST" and not has_no_body(request):
+        if request.method == "POST" and self.operation.body is None and not has_no_body(request):
             raise Unreadable(f"This operation only reads and takes no body. {self.operation.body_hint}".strip())
         if self.operation.is_conditional:
             return self._read_conditionally(request, lambda: action(request, **names))

@@ -196,7 +196,8 @@ class OperationSchema(AutoSchema):
 
     def get_operation_id(self) -> str:
         name = self.operation.id + self.view.id_suffix
-        return f"{name}ByPost" if self.method == "POST" and not self.operation.writes else name
+        is_twin = self.method == "POST" and not self.operation.writes and self.operation.body is None
+        return f"{name}ByPost" if is_twin else name
 
     def get_summary(self) -> str:
         return self.operation.summary
