@@ -108,7 +108,7 @@ class ElementViewSet(ElementWritingViewSet):
         wanted, condition = self.wanted(query, view)
         order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging(smallest=0)
         table, select = query.table_format(), query.selected()
-        if table and wanted.expand:
+        if table and (wanted.expand or wanted.fields):
             query.problems.append(f"{EXPAND}: a table has no references of references; leave it out.")
         if table and self.reader.cultures:
             query.problems.append(f"{CULTURE}: a table has a column for each culture; leave it out.")

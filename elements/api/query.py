@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,6 +25,9 @@ CULTURE, FALLBACK = "$culture", "$fallback"
 # The orders of logs, by whether the newest entry comes first.
 TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
+# An item of `$expandRelated`: a context, or a context or part with attributes in brackets. Everything else is `rest`.
+ITEM = re.compile(r"(?P<place>[^,()]*)(?:\((?P<fields>[^()]*)\)\s*)?(?P<rest>[^,]*)(?P<end>,|$)")
+CONTEXT_KIND = "a related context of this view's types"
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
 
@@ -105,9 +108,9 @@ class QueryParameters:
         if self.problems:
             raise Unreadable(f"{len(self.problems)} parameters are invalid.", self.problems)
 
-    def resources(self, usual: frozenset[str]) -> frozenset[str]:
+    def resources(self, usual: frozenset[str], known: Sequence[str] = RESOURCES) -> frozenset[str]:
         names = self._names(RESOURCES_NAME)
-        return usual if names is None else self._known(RESOURCES_NAME, names, RESOURCES, "a resource")
+        return usual if names is None else self._known(RESOURCES_NAME, names, known, "a resource")
 
     def select(self, names: Names) -> frozenset[str] | None:
         wanted = self._names(SELECT)
@@ -117,7 +120,23 @@ class QueryParameters:
 
     def expand(self, names: Names) -> frozenset[str]:
         wanted = self._names(EXPAND) or []
-        return self._known(EXPAND, wanted, names.contexts, "a related context of this view's types")
+        return self._known(EXPAND, wanted, names.contexts, CONTEXT_KIND)
+
+    def expand_fields(
+        self, names: Names, parts: Iterable[str], attributes: Set[str]
+    ) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+        """Return the contexts to expand, and the attributes that references have in addition: `owner(name)` (D574)."""
+        plain, fields = list[str](), dict[str, frozenset[str]]()
+        for found in _items(self.text(EXPAND)):
+            place, given = found["place"].strip(), found["fields"]
+            if given is None or found["rest"]:
+                plain.append(found[0].removesuffix(",").strip())
+            else:
+                self._known(EXPAND, [place], [*names.contexts, *parts], CONTEXT_KIND)
+                wanted = [each.strip() for each in given.split(",")]
+                known = self._known(EXPAND, wanted, attributes, "an attribute of the types of this storage")
+                fields[place] = fields.get(place, frozenset()) | known
+        return self._known(EXPAND, plain, names.contexts, CONTEXT_KIND), fields
 
     def paging(self, smallest: int = 1) -> Paging | None:
         """Return the requested page, None for the whole list."""
@@ -195,9 +214,19 @@ class QueryParameters:
     def _known(self, name: str, wanted: list[str], known: Iterable[str], kind: str) -> frozenset[str]:
         for each in wanted:
             if each not in known:
-                hint = f"; use {listed(RESOURCES, 'or')}" if known is RESOURCES else self._hint(each, known)
+                hint = f"; use {listed([*known], 'or')}" if name == RESOURCES_NAME else self._hint(each, known)
                 self.problems.append(f"{name}: {printable(each, 40)!r} is not {kind}{hint}.")
         return frozenset(wanted)
 
     def _hint(self, name: str, known: Iterable[str]) -> str:
         return similar_hint(name, known, len(self.problems))
+
+
+def _items(text: str | None) -> Iterator[re.Match[str]]:
+    start: int | None = None if text is None else 0
+    while text is not None and start is not None:
+        found = ITEM.match(text, start)
+        if found is None:
+            return
+        yield found
+        start = found.end() if found["end"] else None

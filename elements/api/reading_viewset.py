@@ -22,8 +22,8 @@ from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
 from elements.naming import NAME
 from elements.permissions import sees_drafts
-from elements.reading.assembly.assembler import Assembler, Reader
-from elements.reading.assembly.projection import ATTRIBUTES, USUAL_RESOURCES, Wanted
+from elements.reading.assembly.assembler import REFERENCE_PARTS, Assembler, Reader
+from elements.reading.assembly.projection import ATTRIBUTES, NAMES, RESOURCES, USUAL_RESOURCES, Wanted
 from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
 from elements.reading.lists import selection as selecting
@@ -48,6 +48,7 @@ from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
 
+ALL_RESOURCES = (*RESOURCES, NAMES)
 # Elements in one batch of a streamed list.
 BATCH = 500
 # A value of a streamed list as JSON in pieces, with the length of the list.
@@ -195,7 +196,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
     ) -> tuple[Wanted, Condition | None]:
         """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
         allowed = view_names(self.configuration, view)
-        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed), also)
+        resources, select = query.resources(USUAL_RESOURCES, ALL_RESOURCES), query.select(allowed)
+        expand, fields = query.expand_fields(allowed, REFERENCE_PARTS, attribute_names(self.reader.nested))
+        names = NAMES in resources
+        parts = resources - {NAMES} or USUAL_RESOURCES
+        wanted = Wanted(parts, select, expand, also, fields, names)
         return wanted, self.condition(query, view_vocabulary(self.configuration, view))
 
     def matches(self, row: VersionRow, condition: Condition | None) -> bool:
@@ -328,6 +333,16 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)
+
+
+def attribute_names(configuration: Configuration) -> frozenset[str]:
+    """Return the attributes that references can have in addition (D574): those of all types that the caller sees."""
+
+    def make() -> frozenset[str]:
+        properties = [each for type in configuration.types.values() for each in type.properties]
+        return frozenset(each.key for each in properties if each.attribute)
+
+    return configuration.keep("attribute names", make)
 
 
 def view_names(configuration: Configuration, view: CompiledView) -> Names:

@@ -51,7 +51,7 @@ class ReportingViewSet(ElementReadingViewSet):
         tag="reporting",
         summary="Get an element for reporting",
         versions=ApiVersions.up_to("4.0"),
-        parameters=query_parameters.ONE,
+        parameters=query_parameters.ONE_REPORT,
         is_conditional=True,
         responses=ReportSerializer,
     )
