@@ -130,6 +130,7 @@ class ElementViewSet(ElementWritingViewSet):
         versions=ApiVersions.up_to("4.0"),
         parameters=[*query_parameters.LIST, *query_parameters.WRITTEN],
         writes=True,
+        creates=True,
         reads_without_body=True,
         body=UpdateSerializer,
         responses=ELEMENT_LIST,
@@ -148,6 +149,7 @@ class ElementViewSet(ElementWritingViewSet):
         findings = Findings()
         given = InputReader(findings).elements(request.data)
         refuse_many(sum(1 + each.makes for each in given), "elements")
+        self.has_created = len(given) == 1 and not given[0].names_something
         versions = update_elements(writer, view, given, findings, lambda rows: self.check_match(request, rows))
         return self.answer_versions(view, versions)
 

@@ -1,5 +1,5 @@
-"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, the response 304 (Not Modified), and the
-preference for a replica."""
+"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, the response 304 (Not Modified), and
+preferences."""
 
 from __future__ import annotations
 
@@ -58,11 +58,24 @@ def is_known(request: Request, tag: str) -> bool:
 
 def accepts_replica(request: Request) -> bool:
     """Return whether the request says `Prefer: replica`, among other preferences (RFC 7240)."""
-    given = request.META.get("HTTP_PREFER", "").split(",")
-    return any(each.partition(";")[0].strip().lower() == PREFERENCE for each in given)
+    return PREFERENCE in _preferences(request)
+
+
+def prefers_minimal(request: Request) -> bool:
+    """Return whether the request says `Prefer: return=minimal` (D575). The first of several values counts."""
+    given = (each.split("=", 1) for each in _preferences(request) if "=" in each)
+    values = [value.strip().strip('"') for name, value in given if name.strip() == "return"]
+    return values[:1] == ["minimal"]
+
+
+def _preferences(request: Request) -> list[str]:
+    return [each.partition(";")[0].strip().lower() for each in request.META.get("HTTP_PREFER", "").split(",")]
 
 
 def not_modified(tag: str) -> HttpResponse:
-    response = HttpResponse(status=304, headers={"ETag": tag})
+    return without_body(HttpResponse(status=304, headers={"ETag": tag}))
+
+
+def without_body(response: HttpResponse) -> HttpResponse:
     del response["Content-Type"]
     return response
