@@ -31,6 +31,8 @@ ADMINISTRATIVE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+FOLLOWED = "reports_its_commands"
+
 
 class TaskWatch:
     """Collects statements with several tasks since `take` was called last."""
@@ -58,8 +60,12 @@ class TaskWatch:
             self._found.append(f"{len(commands)} tasks: {texts} {commands}")
 
     def _follow(self, connection: Any, **ignored: Any) -> None:
-        connection.connection.execute(REPORT)
-        connection.connection.add_notice_handler(self._note)
+        driver = connection.connection
+        driver.execute(REPORT)
+        # A pool hands out the same connection several times.
+        if not hasattr(driver, FOLLOWED):
+            driver.add_notice_handler(self._note)
+            setattr(driver, FOLLOWED, True)
 
     def _note(self, notice: Diagnostic) -> None:
         if REPORTED.match(notice.message_primary or ""):

@@ -7,47 +7,21 @@ its mark.
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from hashlib import blake2b
-from typing import Generic, TypeVar
 
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.selection import Milestone, Selection
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, ask, engine
+from repository_site.core.recent_values import RecentValues
 
-T = TypeVar("T")
 # Number of elements between two milestones; skipping so many costs little compared with reading a page.
 STEP = 2_000
 
 
-class Kept(Generic[T]):
-    """Keeps the `most` values that were used last, over all storages."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._found: OrderedDict[bytes, T] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: bytes) -> T | None:
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
-
-    def keep(self, key: bytes, value: T) -> T:
-        with self._lock:
-            self._found[key] = value
-            self._found.move_to_end(key)
-            if len(self._found) > self.most:
-                self._found.popitem(last=False)
-        return value
-
-
-_totals: Kept[int] = Kept(10_000)
-_milestones: Kept[tuple[Milestone, ...]] = Kept(100)
+_totals: RecentValues[int] = RecentValues(10_000)
+_milestones: RecentValues[tuple[Milestone, ...]] = RecentValues(100)
 
 
 def content_state() -> str:

@@ -27,6 +27,7 @@ from storage.access.token_limits import TokenLimits, is_within, scope_of
 from storage.events.recording import record_token
 from storage.extension import storage_extensions
 from storage.models import ApiToken, EventType, IdentityProvider, Storage, TokenState
+from storage.models.tokens import LAST_USED_STEP
 from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 
@@ -36,8 +37,6 @@ LABEL = "token:"
 NAME_LENGTH = 200
 # Later date-times would overflow the last year when they are shown in another time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
-# Writing the time of use with every request would turn each read into a write on one hot row.
-LAST_USED_STEP = timedelta(minutes=1)
 REFUSED = "The token is unknown here, expired or revoked."
 ELSEWHERE = "The token is limited to certain networks, and the address {address} does not belong to them."
 
@@ -194,9 +193,11 @@ def recognised(
     if caller is None:
         raise Unauthenticated(REFUSED)
     if token.networks and not is_within(address, token.networks):
-        note_address(token.id, address, is_refused=True)
+        if context.unconfirmed is None:
+            note_address(token.id, address, is_refused=True)
         raise Forbidden(ELSEWHERE.format(address=printable(address, 50) or "of the client"))
-    note_address(token.id, address)
+    if context.unconfirmed is None:
+        note_address(token.id, address)
     _note_use(token, now, digests[0], "old_" if is_old else "")
     return token, caller
 

@@ -40,6 +40,7 @@ from repository_site.core.rest.rendering import JSON_TYPE, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
+from storage.access.token_addresses import note_address
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import (
     WEAK,
@@ -58,7 +59,7 @@ from storage.models import Storage
 from storage.options import Role
 from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
-from storage.tenancy.contexts import Context, ContextType, find_context
+from storage.tenancy.contexts import Context, ContextType, find_context, recall_context
 from storage.tenancy.scope import StorageGone, tenant_scope
 
 IN_USE = "Other requests are changing the same elements; send the request again."
@@ -81,6 +82,10 @@ STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
 
 
+class ContextChanged(Exception):
+    """The recalled context of a request is not that of its address and token any more."""
+
+
 class ApiViewSet(ViewSet):
     """Viewsets map methods to actions in their urls. Each action is decorated with its `Operation`."""
 
@@ -89,7 +94,11 @@ class ApiViewSet(ViewSet):
 
     operation: Operation
     context: Context
+    is_confirmed: bool
+    """Whether the context was read, and not only recalled (D589)."""
     caller: Caller
+    counted_for: str = ""
+    """The caller whose rate limit the request counts for already."""
     api_version: str = ""
     varies_by_language = False
     must_tell = False
@@ -133,11 +142,23 @@ class ApiViewSet(ViewSet):
             self.__dict__.pop(method, None)
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
+        digest = digest_in_header(request)
+        recalled = recall_context(collectionId, storageId, digest)
+        if recalled is not None:
+            try:
+                return self._run_in(recalled, request, **names)
+            except Exception:
+                if self.is_confirmed:
+                    raise
         try:
-            self.context = find_context(collectionId, storageId, digest_in_header(request))
+            found = find_context(collectionId, storageId, digest)
         except NotFound:
             throttle_address(request._request)
             raise
+        return self._run_in(found, request, **names)
+
+    def _run_in(self, context: Context, request: Request, **names: str) -> HttpResponseBase:
+        self.context, self.is_confirmed = context, context.unconfirmed is None
         request._request.storage = self.context.storage  # type: ignore[attr-defined]  # storage.traffic counts for it
         structlog.contextvars.bind_contextvars(storage=self.context.path.strip("/"))
         action = self.action_map.get(str(request.method).lower())
@@ -152,14 +173,17 @@ class ApiViewSet(ViewSet):
         try:
             self.caller = authenticate(request, self.context)
         except (Unauthenticated, Forbidden):
-            throttle_address(request._request)
+            if self.is_confirmed:
+                throttle_address(request._request)
             raise
         structlog.contextvars.bind_contextvars(caller=self.caller.label)
         if self.caller.kind is CallerKind.ANONYMOUS:
             anonymous_was_allowed(request._request)
         else:
             credential_was_accepted(request._request, self.caller.label)
-        throttle_caller(self.caller)
+        if self.counted_for != self.caller.label:
+            throttle_caller(self.caller)
+            self.counted_for = self.caller.label
         if self.operation.reads_without_body and self.context.storage is not None and has_no_body(request):
             self.action = self.action_map["get"]
             self.operation = self._operation_of(self.action)
@@ -192,8 +216,9 @@ class ApiViewSet(ViewSet):
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with ExitStack() as scope:
-                asked = self.first_questions(request, names)
+                asked, confirm = self._asked_first(request, names)
                 scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked))
+                confirm()
                 self._narrow(asked)
                 self.begin_attempt()
                 response = self._perform(request, names)
@@ -214,6 +239,24 @@ class ApiViewSet(ViewSet):
             release_connection()
             response.complete()
         return response
+
+    def _asked_first(self, request: Request, names: dict[str, str]) -> tuple[Inquiry | None, Callable[[], None]]:
+        """Return the questions for the trip that enters the scope, and a function that raises if the answers do not
+        confirm the context."""
+        asked, question = self.first_questions(request, names), self.context.unconfirmed
+        if question is None:
+            return asked, lambda: None
+        asked = asked or Inquiry()
+        answer = asked.add(question)
+
+        def confirm() -> None:
+            if not answer():
+                raise ContextChanged
+            if not self.is_confirmed and self.context.token is not None:
+                note_address(self.context.token.id, request.META.get("REMOTE_ADDR", ""))
+            self.is_confirmed = True
+
+        return asked, confirm
 
     def _narrow(self, asked: Inquiry | None) -> None:
         """Hide what the caller must not see, and read again what was read before the limits were known (D491). Changes

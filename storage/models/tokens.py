@@ -4,7 +4,7 @@ networks that they were used from (D487)."""
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,6 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from storage.models.storages import Storage, StorageCollection
 from storage.options import Role
+
+# Writing the time of use with every request would turn each read into a write on one hot row.
+LAST_USED_STEP = timedelta(minutes=1)
 
 
 class TokenState(StrEnum):
@@ -106,6 +109,9 @@ class ApiToken(models.Model):
     def has_valid_old_value(self, now: datetime) -> bool:
         """Tell whether the value before the last rotation is still valid while the token itself is."""
         return self.old_digest is not None and self.old_valid_until is not None and self.old_valid_until > now
+
+    def was_just_used(self, now: datetime) -> bool:
+        return self.last_used_on is not None and now - self.last_used_on < LAST_USED_STEP
 
     def state(self, now: datetime) -> TokenState:
         if self.revoked_on is not None:

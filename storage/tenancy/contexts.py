@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.replica import has_replica
+from repository_site.core.database.statements import Question, engine, look_up
 from repository_site.core.problems import Invalid, NotFound
+from repository_site.core.recent_values import RecentValues
 from repository_site.core.wording import similar_hint
 from storage.models import ApiToken, Storage, StorageCollection
 from storage.tenancy.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
@@ -29,6 +35,8 @@ class Context:
     storage: Storage | None = None
     token: ApiToken | None = None
     """Token of the request, if the look-up of the storage found it; it may be expired or revoked."""
+    unconfirmed: Question[bool] | None = None
+    """Asks in the scope whether a context that was recalled is still the same."""
 
     @property
     def path(self) -> str:
@@ -56,6 +64,24 @@ def find_context(collection_key: str, storage_key: str, digest: bytes = b"") -> 
     if collection is None:
         raise NotFound(f"There is no collection {collection_key}.")
     return Context(ContextType.COLLECTION, collection)
+
+
+def recall_context(collection_key: str, storage_key: str, digest: bytes) -> Context | None:
+    """Return the context that the last request with this token had, without a trip to the database (D589).
+
+    The caller asks the question of the context in the trip that enters the scope, and finds the context again if it has
+    changed. On a cluster that trip has no room for questions, and a replica may not have the change yet.
+    """
+    found = _recent.get(_address(collection_key, storage_key, digest)) if digest else None
+    if found is None or engine().is_distributed or has_replica():
+        return None
+    mark, *row = found
+    storage, token = _from_row(row)
+    # The next use of the token will be recorded in its row.
+    if token is None or not token.was_just_used(timezone.now()):
+        return None
+    question = Question(_CONFIRM_SQL, [digest, collection_key, storage_key], lambda rows: rows == [(mark,)])
+    return Context(ContextType.STORAGE, storage.collection, storage, token, question)
 
 
 def context_at(collection_key: str, storage_key: str) -> Context:
@@ -101,10 +127,13 @@ _JOINED = "storage_storage s JOIN storage_storagecollection c ON c.id = s.collec
 _WHERE = "WHERE c.key = %s AND s.key = %s"
 _STORAGE_SQL = f"SELECT {', '.join(_COLUMNS)} FROM {_JOINED} {_WHERE}"  # noqa: S608  column names of the models
 _TOKEN_COLUMNS = ", ".join(f"t.{name}" for name in _TOKEN_FIELDS)
-_STORAGE_AND_TOKEN_SQL = (
-    f"SELECT {', '.join(_COLUMNS)}, {_TOKEN_COLUMNS} FROM {_JOINED}"  # noqa: S608  column names of the models
-    f" LEFT JOIN storage_apitoken t ON t.digest = %s AND t.storage_id = s.id {_WHERE}"
-)
+_TOKEN_JOINED = f"{_JOINED} LEFT JOIN storage_apitoken t ON t.digest = %s AND t.storage_id = s.id {_WHERE}"
+# Changes with every change of a row.
+_MARK = "concat_ws(' ', s.xmin, s.ctid, c.xmin, c.ctid, t.xmin, t.ctid)"
+_STORAGE_AND_TOKEN_SQL = f"SELECT {_MARK}, {', '.join(_COLUMNS)}, {_TOKEN_COLUMNS} FROM {_TOKEN_JOINED}"  # noqa: S608
+_CONFIRM_SQL = f"SELECT {_MARK} FROM {_TOKEN_JOINED}"  # noqa: S608  constants
+# Marks and rows by address and token.
+_recent: RecentValues[Row] = RecentValues(1_000)
 
 
 def read_storage(collection_key: str, storage_key: str) -> Storage | None:
@@ -114,12 +143,23 @@ def read_storage(collection_key: str, storage_key: str) -> Storage | None:
 
 def _read(collection_key: str, storage_key: str, digest: bytes = b"") -> tuple[Storage | None, ApiToken | None]:
     keys = [collection_key, storage_key]
-    rows = look_up(_STORAGE_AND_TOKEN_SQL, [digest, *keys]) if digest else look_up(_STORAGE_SQL, keys)
-    if not rows:
-        return None, None
-    row, alias = rows[0], connection.alias
-    end = len(_STORAGE_FIELDS)
+    if not digest:
+        rows = look_up(_STORAGE_SQL, keys)
+        return _from_row(rows[0]) if rows else (None, None)
+    rows = look_up(_STORAGE_AND_TOKEN_SQL, [digest, *keys])
+    storage, token = _from_row(rows[0][1:]) if rows else (None, None)
+    if token is not None:
+        _recent.keep(_address(collection_key, storage_key, digest), rows[0])
+    return storage, token
+
+
+def _from_row(row: Sequence[Any]) -> tuple[Storage, ApiToken | None]:
+    alias, end = connection.alias, len(_STORAGE_FIELDS)
     storage = Storage.from_db(alias, _STORAGE_FIELDS, row[:end])
     storage.collection = StorageCollection.from_db(alias, _COLLECTION_FIELDS, row[end : len(_COLUMNS)])
     token = row[len(_COLUMNS) :]
     return storage, ApiToken.from_db(alias, _TOKEN_FIELDS, token) if token and token[0] is not None else None
+
+
+def _address(collection_key: str, storage_key: str, digest: bytes) -> bytes:
+    return f"{collection_key}/{storage_key} ".encode() + digest

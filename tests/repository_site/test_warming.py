@@ -57,6 +57,7 @@ def prepared(driver: psycopg.Connection[Any]) -> list[tuple[str, int]]:
     return [(text.split(" WHERE ")[0], plans) for text, plans in driver.execute(PLANS).fetchall()]
 
 
+@pytest.mark.one_node("a cluster plans statements for their values (D253)")
 def test_a_new_connection_has_prepared_and_planned_the_statements_of_others(
     hot: HotStatements, storage: Storage
 ) -> None:
@@ -81,6 +82,7 @@ def test_warming_leaves_neither_a_scope_nor_a_transaction(hot: HotStatements, st
         assert row == (None, "auto")
 
 
+@pytest.mark.one_node("a cluster plans statements for their values (D253)")
 @pytest.mark.django_db(transaction=True)
 def test_statements_on_tables_that_are_gone_are_forgotten(hot: HotStatements) -> None:
     with connection.cursor() as cursor:
