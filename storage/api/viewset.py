@@ -52,6 +52,7 @@ from storage.api.conditional_requests import (
     prefers_minimal,
     without_body,
 )
+from storage.api.cross_origin import is_preflight, preflight_response
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
@@ -166,6 +167,9 @@ class ApiViewSet(ViewSet):
         if self.context.type not in (self.operation.contexts or STORAGES):
             raise NotFound("There is nothing at this address.")
         if action is None:
+            if self.is_confirmed and is_preflight(request._request, context.storage):
+                throttle_address(request._request)
+                return preflight_response(self.allowed_methods)
             raise MethodNotAllowed(str(request.method))
         if not accepts(request.META.get("HTTP_ACCEPT", ""), self.media_types(request)):
             raise NotAcceptable
