@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from repository_site.core.fairness import admission
 from repository_site.core.problems import Invalid, TooManyRequests
+from repository_site.core.recent_values import RecentValues
 from storage.api import cross_origin
 from storage.models import Storage
 from storage.options import Role
@@ -28,7 +29,7 @@ INFO, FACETS = f"{API}/rest/info", f"{API}/rest/facets"
 
 @pytest.fixture(autouse=True)
 def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_origin, "_known", cross_origin.RecentValues(10))
+    monkeypatch.setattr(cross_origin, "_known", RecentValues(10))
 
 
 @pytest.fixture
