@@ -109,7 +109,7 @@ def test_diagrams_bulk_changes_and_other_writes(handbook: Storage, api: ApiClien
     report = empty(send(api, architect, "POST", bulk, change))["Location"].removeprefix("http://testserver")
     assert api.get(report, token=architect).json()["values"][0]["changed"] == 1
     link = {"linkType": "ofElement", "elementId": ID["order"]}
-    empty(send(api, architect, "POST", f"{API}/v1/permalinks", link))
+    assert "/_l/" in empty(send(api, architect, "POST", f"{API}/v1/permalinks", link))["Location"]
 
 
 def test_secrets_are_always_told(handbook: Storage, api: ApiClient) -> None:

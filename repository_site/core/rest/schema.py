@@ -177,7 +177,10 @@ _APPLIED = {
     "ETag": {"description": "Entity tag of the version, if one was changed.", "schema": {"type": "string"}},
 }
 _LOCATION = {"description": "Address of the new resource.", "schema": {"type": "string"}}
-NO_CONTENT = {"description": "The change was made; `Prefer: return=minimal` was applied.", "headers": _APPLIED}
+NO_CONTENT = {
+    "description": "The change was made; `Prefer: return=minimal` was applied.",
+    "headers": {**_APPLIED, "Location": {**_LOCATION, "description": "Address of a permalink or of a report."}},
+}
 CREATED = {
     "description": "The resource was created; `Prefer: return=minimal` was applied.",
     "headers": {**_APPLIED, "Location": {**_LOCATION, "required": True}},
