@@ -35,6 +35,7 @@ SOAK_STORAGES, SOAK_CONNECTIONS = 200, 8
 CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
     FIRST_PAGE: StorageRequests.first_page,
     "W2 one element": StorageRequests.one,
+    "one element for an agent": StorageRequests.agent,
     MIDDLE_PAGE: lambda storage, number: storage.page(storage.elements // (2 * PAGE)),
     **{f"W5 {title}": partial(StorageRequests.search, title=title) for title in FILTERS},
 }

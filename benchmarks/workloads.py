@@ -135,6 +135,11 @@ class StorageRequests:
     def one(self, number: int) -> bytes:
         return self.view(f"/{sample_id(spread(number, self.elements))}")
 
+    def agent(self, number: int) -> bytes:
+        """Return the message of an agent that reads one element."""
+        call = {"name": "read_element", "arguments": {"id": str(sample_id(spread(number, self.elements)))}}
+        return self.request("mcp", orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
+
     def whole_list(self, number: int = 0) -> bytes:
         return self.view(f"?{PARTS}")
 

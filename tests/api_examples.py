@@ -83,7 +83,7 @@ class ExampleRecorder:
             token = self.site_token
         elif "ubscribe" in operation_id:
             token = self.user_token
-        elif "Administration" in operation_id:
+        elif "Administration" in operation_id or operation_id in ("listStorages", "provisionStorage"):
             token = self.collection_token
         names = {
             "collectionId": "demo",
@@ -139,6 +139,8 @@ def play(storage: Storage, api: ApiClient) -> dict[str, Any]:
     _read(run)
     _administer(run)
     _write(run)
+    run.call("listStorages", {})
+    run.call("provisionStorage", {}, body={"name": "quality", "title": "Quality", "dataCultures": [1033, 1036]})
     return run.examples
 
 
@@ -158,6 +160,8 @@ def _read(run: ExampleRecorder) -> None:
     run.call("queryElements", {"facetId": "processes", "viewId": "list"}, body=two)
     run.call("searchElements", {}, {"q": "order par", "culture": "1033", "$page": "1", "$pageSize": "2"})
     run.call("suggestElements", {}, {"q": "ord"})
+    call = {"name": "search", "arguments": {"text": "order parts", "type": "subProcess"}}
+    run.call("sendAgentMessage", {}, body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
     parts = {"$resources": "attributes,related,rootPath", "$select": "name,version,owner"}
     run.call("getElement", order, parts)
     run.call("listAttributes", order, {"$select": "name,version"})
@@ -174,6 +178,10 @@ def _read(run: ExampleRecorder) -> None:
     run.call("listVersions", order, NAMES_ONLY)
     run.call("listReporting", {"facetId": "it"}, {**NAMES_ONLY, "$pageSize": "1"})
     run.call("getReporting", {"facetId": "it", "elementId": "5aac2d44-e6f0-5343-9ffb-50e06f39b1e5"}, NAMES_ONLY)
+    run.call("listReport", {}, {"facet": "tags", "page": "1", "pageSize": "1"})
+    run.call("getReport", {"elementId": "558ea17e-58e0-5d86-8ed1-65fee9a5f6ca"})
+    run.call("listDataElements", {}, {"Facet": "it", "View": "list", "Lcid": "1033", "PageSize": "1"})
+    run.call("getDataElement", {"elementId": "4893bd28-bb86-594f-a2c6-4ebe5661cbba"}, {"View": "tree"})
     run.call("listDiagramLayouts", {"elementId": "75c4b665-5c4d-56d1-811d-5ca41668c268"})
     run.call(
         "renderDiagram",

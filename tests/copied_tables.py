@@ -17,8 +17,9 @@ from django.test import Client
 from repository_site.core.database.base import watch_trips
 from storage.tenancy.distribution import COPIED
 
-# The pages of the installation manage storages, and one page of a storage manages its cultures (D483).
-MANAGING = re.compile(r"/admin/|/[^/]+/[^/]+/admin/cultures/")
+# The pages of the installation and the API of a collection (D582) manage storages, and one page of a storage manages its
+# cultures (D483).
+MANAGING = re.compile(r"/admin/|/[^/]+/_admin/_api/v1/storages|/[^/]+/[^/]+/admin/cultures/")
 NAMES = "|".join(COPIED)
 WRITE = re.compile(
     rf"""\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?({NAMES})"?\b | \b({NAMES})\b.*\bFOR\s+((NO\s+)?KEY\s+)?(UPDATE|SHARE)""",

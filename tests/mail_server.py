@@ -13,7 +13,7 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
-from repository_site.core.mail_server import MailServer
+from repository_site.core.environment.mail_server import MailServer
 from tests.server_process import free_port
 
 

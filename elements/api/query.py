@@ -56,6 +56,7 @@ class QueryParameters:
 
     given: QueryDict
     allowed: tuple[str, ...]
+    page_names: tuple[str, str] = (PAGE, PAGE_SIZE)
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -84,6 +85,13 @@ class QueryParameters:
         if name not in self.allowed or len(self.given.getlist(name)) > 1:
             return None
         return self.given.get(name) or None
+
+    def required(self, name: str, example: str) -> str:
+        """Return the value of a parameter; if it is missing, collect that problem and return an empty text."""
+        text = self.text(name)
+        if text is None and len(self.given.getlist(name)) < 2:
+            self.problems.append(f"{name}: is required, such as {name}={example}.")
+        return text or ""
 
     def boolean(self, name: str, text: str | None) -> bool | None:
         """Return the value of a boolean parameter, None if it is absent."""
@@ -140,7 +148,8 @@ class QueryParameters:
 
     def paging(self, smallest: int = 1) -> Paging | None:
         """Return the requested page, None for the whole list."""
-        page, size = self.number(PAGE, MAX_PAGE), self.number(PAGE_SIZE, settings.MAX_PAGE_SIZE, smallest)
+        page_name, size_name = self.page_names
+        page, size = self.number(page_name, MAX_PAGE), self.number(size_name, settings.MAX_PAGE_SIZE, smallest)
         key = self.text(PAGE_SELECTION_KEY)
         if key is not None and not GUID.fullmatch(key):
             self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is not a GUID.")
@@ -157,17 +166,25 @@ class QueryParameters:
 
     def cultures(self, known: CultureSet) -> tuple[int, ...]:
         """Return the culture of plain values, then its fallbacks (D482); none without `$culture`."""
-        text, falls_back = self.text(CULTURE), self.boolean(FALLBACK, self.text(FALLBACK))
-        if text is None:
-            if falls_back is not None:
+        falls_back = self.boolean(FALLBACK, self.text(FALLBACK))
+        lcid = self.culture(CULTURE, known)
+        if lcid is None:
+            if falls_back is not None and self.text(CULTURE) is None:
                 self.problems.append(f"{FALLBACK}: needs {CULTURE}, such as {CULTURE}={known.default}.")
             return ()
-        lcid = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
-        if lcid not in known.data:
-            shown = printable(text, 40)
-            self.problems.append(f"{CULTURE}: the storage has no culture {shown}; it has {listed(sorted(known.data))}.")
-            return ()
         return fallback_order(lcid, known) if falls_back else (lcid,)
+
+    def culture(self, name: str, known: CultureSet) -> int | None:
+        """Return the data culture that a parameter names; None if it is absent or wrong."""
+        text = self.text(name)
+        if text is None:
+            return None
+        lcid = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
+        if lcid in known.data:
+            return lcid
+        shown = printable(text, 40)
+        self.problems.append(f"{name}: the storage has no culture {shown}; it has {listed(sorted(known.data))}.")
+        return None
 
     def table_format(self) -> TableFormat | None:
         """Return the format of a table instead of JSON, None if the request asks for JSON."""

@@ -41,8 +41,8 @@ def query_parameter(name: str, text: str, *, required: bool = False, **kind: obj
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, required, description=text)
 
 
-def _number(name: str, text: str, most: int, least: int = 1) -> OpenApiParameter:
-    return query_parameter(name, text, type="integer", minimum=least, maximum=most)
+def number_parameter(name: str, text: str, most: int, *, least: int = 1, required: bool = False) -> OpenApiParameter:
+    return query_parameter(name, text, required=required, type="integer", minimum=least, maximum=most)
 
 
 def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
@@ -78,9 +78,11 @@ _EXPAND = query_parameter(
     f"{_EXPANDED} With attributes in brackets, such as `owner(name)`, the references include these attributes of their"
     f" targets instead; lists and single elements take {listed(sorted(REFERENCE_PARTS))} in this form, too.",
 )
-_PAGE = _number(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
-_PAGE_SIZE = _number(PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE)
-_ELEMENTS_ON_PAGE = _number(
+_PAGE = number_parameter(PAGE, "Number of the page; the first page is 1.", MAX_PAGE)
+_PAGE_SIZE = number_parameter(
+    PAGE_SIZE, f"Items on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE
+)
+_ELEMENTS_ON_PAGE = number_parameter(
     PAGE_SIZE,
     f"Elements on a page. The default is {DEFAULT_PAGE_SIZE}. 0 returns no elements, and `count` is the number of all.",
     settings.MAX_PAGE_SIZE,
@@ -90,7 +92,7 @@ _PAGE_SELECTION_KEY = query_parameter(
     PAGE_SELECTION_KEY, "Id of an element or version; the response is the page that contains it.", format="uuid"
 )
 _TOTAL = _header("X-Total-Count", "Number of items on all pages; only in paged responses.", int)
-_PAGE_HEADERS = [
+PAGE_HEADERS = [
     _TOTAL,
     _header("Link", "Addresses of the first, previous, next and last page; only in paged responses."),
 ]
@@ -112,7 +114,7 @@ _CULTURES = [
 ]
 ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES]
 ONE_REPORT = [_FILTER, _resources(RESOURCES), _SELECT, query_parameter(EXPAND, _EXPANDED), *_CULTURES]
-PAGES = [_PAGE, _PAGE_SIZE, *_PAGE_HEADERS]
+PAGES = [_PAGE, _PAGE_SIZE, *PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
@@ -123,7 +125,7 @@ _FORMAT = query_parameter(
     f" `{EXPAND}` and `{CULTURE}` cannot be combined with it.",
     enum=[*TableFormat],
 )
-_LISTED = [_ORDER, _PAGE, _ELEMENTS_ON_PAGE, *_PAGE_HEADERS]
+_LISTED = [_ORDER, _PAGE, _ELEMENTS_ON_PAGE, *PAGE_HEADERS]
 REPORT = [*ONE_REPORT, *_LISTED]
 LIST = [*ONE, *_LISTED, _PAGE_SELECTION_KEY, _FORMAT]
 QUERIED = [_TOTAL]

@@ -64,6 +64,8 @@ class FoundPage(NamedTuple):
 
 
 class ElementReadingViewSet(ConfiguredViewSet):
+    page_names = (PAGE, PAGE_SIZE)
+    """Names of the parameters for the page and its size."""
     _asked_state: Callable[[], str] | None = None
     _asked_element: tuple[str, Callable[[], VersionRow | None]] | None = None
     """Answers that came with the scope: the state of the content, and the element of the address with its id."""
@@ -126,7 +128,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        return self.in_cultures(QueryParameters(request._request.GET, self.operation.query_names))
+        return self.in_cultures(QueryParameters(request._request.GET, self.operation.query_names, self.page_names))
 
     def in_cultures(self, query: QueryParameters) -> QueryParameters:
         """Let the reader write plain values in `$culture`, if present."""
@@ -248,9 +250,9 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def answer_stream(self, name: str, read: Callable[[], Iterator[Counted]]) -> StreamingHttpResponse:
         """Stream a list that `read` returns while the client reads it, in the snapshot of the request (D216)."""
-        return self._answer_pieces(lambda: stream_counted(name, read()))
+        return self.answer_pieces(lambda: stream_counted(name, read()))
 
-    def _answer_pieces(
+    def answer_pieces(
         self, write: Callable[[], Iterator[bytes]], content_type: str = JSON_TYPE
     ) -> StreamingHttpResponse:
         if self.request.method == "HEAD" or asks_for_any(self.request):
@@ -304,7 +306,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 response = HttpResponse(content, content_type=table.media_type)
         if response is None:
             pieces = partial(table.write, columns, rows.batches(find(), self.limit_further_pieces))
-            response = self._answer_pieces(pieces, table.media_type)
+            response = self.answer_pieces(pieces, table.media_type)
         if found and paging:
             self.add_page_headers(response, found.page, paging.size, found.total)
         table.name_file(response, f"{view.facet.name}-{view.view.name}")
@@ -326,10 +328,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
         request = self.request._request
         parameters = request.GET.copy()
         parameters.pop(PAGE_SELECTION_KEY, None)
+        page_name, size_name = self.page_names
         links = []
         for relation in ("first", "prev", "next", "last"):
             if relation in pages:
-                parameters[PAGE], parameters[PAGE_SIZE] = str(pages[relation]), str(size)
+                parameters[page_name], parameters[size_name] = str(pages[relation]), str(size)
                 address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)

@@ -3,6 +3,8 @@
 from django.urls import path
 
 from elements.api.bulk.bulk_viewset import BulkViewSet
+from elements.api.compatible.data_viewset import DataViewSet
+from elements.api.compatible.report_viewset import CompatibleReportViewSet
 from elements.api.diagrams.bpmn_viewset import BpmnViewSet
 from elements.api.diagrams.content_viewset import ContentViewSet
 from elements.api.diagrams.diagram_viewset import DiagramViewSet
@@ -30,6 +32,8 @@ WEBHOOKS = f"{REST}/webhooks"
 WEBHOOK = f"{WEBHOOKS}/<str:webhookId>"
 SUBSCRIPTIONS = "<str:collectionId>/<str:storageId>/_api/v1/subscriptions/<str:elementId>"
 PERMALINKS = "<str:collectionId>/<str:storageId>/_api/v1/permalinks"
+REPORTS = "<str:collectionId>/<str:storageId>/_api/v1/reporting"
+DATA = "<str:collectionId>/<str:storageId>/_api/v2/data/elements"
 PERMISSION_SETS = f"{REST}/permissions/permissionsets"
 TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
@@ -86,5 +90,9 @@ urlpatterns = [
         SubscriptionsViewSet.as_view({"get": "list", "head": "list", "post": "create", "delete": "destroy"}),
     ),
     path(PERMALINKS, PermalinkViewSet.as_view({"get": "list", "head": "list", "post": "create"})),
+    path(REPORTS, CompatibleReportViewSet.as_view(reads("list"))),
+    path(f"{REPORTS}/<str:elementId>", CompatibleReportViewSet.as_view(reads("retrieve"))),
+    path(DATA, DataViewSet.as_view(reads("list"))),
+    path(f"{DATA}/<str:elementId>", DataViewSet.as_view(reads("retrieve"))),
     path(BPMN, BpmnViewSet.as_view({"get": "retrieve", "head": "retrieve", "post": "create"})),
 ]

@@ -25,6 +25,7 @@ from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.access.callers import narrow_to
 from storage.api.conditional_requests import ANY, given_tags, prefers_minimal
 from storage.api.viewset import APPLIED, MINIMAL, has_no_body
+from storage.models import Storage
 
 
 class ElementWritingViewSet(ElementReadingViewSet):
@@ -57,10 +58,10 @@ class ElementWritingViewSet(ElementReadingViewSet):
             narrow_to(self.storage, lambda: self.caller)
         return writer
 
-    def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+    def once(self, storage: Storage, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
         try:
             # A dry run writes nothing, so it does not claim an Idempotency-Key either.
-            return change() if self.is_dry_run(request) else super()._once(request, change)
+            return change() if self.is_dry_run(request) else super().once(storage, request, change)
         except TooHeavy:
             text = (
                 f"The stored elements have more than {most_text(1)} bytes of attributes together, or too many"

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from elements.api.urls import ELEMENT
+from release.api.agent_viewset import AgentViewSet
 from release.api.hand_over_viewset import HandOverViewSet
 from release.api.release_viewset import ReleaseViewSet
 from release.api.task_viewset import TaskViewSet
@@ -13,6 +14,7 @@ TASKS = f"{API}/rest/tasks"
 TASK = f"{TASKS}/<str:taskId>"
 
 urlpatterns = [
+    path(f"{API}/mcp", AgentViewSet.as_view({"post": "create"})),
     path(f"{API}/rest/handover", HandOverViewSet.as_view({"post": "create"})),
     path(f"{API}/rest/handover/<str:bulkId>", HandOverViewSet.as_view(reads("retrieve"))),
     path(f"{API}/rest/handover/<str:bulkId>/stop", HandOverViewSet.as_view({"post": "stop_hand_over"})),

@@ -22,7 +22,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
     " form-action 'none'; frame-ancestors 'none'"
 )
-ADMINISTRATION = "administration"
 # Operations of the administrative contexts that storages have, too.
 EVERYWHERE = {"getStorageInfo", "getApiIndex", "getOpenApiDocument", "browseDocument"}
 # Placeholders for the address of the request in the cached page.
@@ -62,15 +61,16 @@ def _page_in(language: str, is_storage: bool | None) -> str:
 def groups(is_storage: bool | None) -> Iterator[dict[str, Any]]:
     for tag in openapi_document()["tags"]:
         name = tag["name"]
-        operations = [each for each in shown_operations(name) if _is_here(each["id"], name, is_storage)]
+        operations = [each for each in shown_operations(name) if _is_here(each, is_storage)]
         if operations:
             yield {"name": name, "description": tag["description"], "operations": operations}
 
 
-def _is_here(operation: str, tag: str, is_storage: bool | None) -> bool:
+def _is_here(operation: dict[str, Any], is_storage: bool | None) -> bool:
     if is_storage is None:
         return True
-    return tag != ADMINISTRATION if is_storage else tag == ADMINISTRATION or operation in EVERYWHERE
+    is_administrative = operation["path"].startswith(PREFIX[1])
+    return not is_administrative if is_storage else is_administrative or operation["id"] in EVERYWHERE
 
 
 def shown_operations(tag: str) -> Iterator[dict[str, Any]]:

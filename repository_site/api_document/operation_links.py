@@ -64,6 +64,8 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
     },
     "listVersions": {"getElement": {**_same(VIEW), "elementId": "$response.body#/elements/0/versionId"}},
     "listReporting": {"getReporting": {**_same((*CONTEXT, "facetId")), "elementId": FIRST}},
+    "listReport": {"getReport": {**_same(CONTEXT), "elementId": FIRST}},
+    "listDataElements": {"getDataElement": {**_same(CONTEXT), "elementId": "$response.body#/data/values/0/id"}},
     "getContent": {
         "deleteShape": {**_same((*VIEW, "elementId")), "shapeId": "$response.body#/elements/0/properties/shapeId"}
     },

@@ -208,6 +208,13 @@ def providers_for(invitation: Invitation) -> list[IdentityProvider]:
     return [each for each in offered if not each.mail_domains or domain in each.mail_domains]
 
 
+def foreign_provider_of(invitation: Invitation) -> IdentityProvider | None:
+    """Return the provider of another collection that alone signs in the invited person, because it has switched off
+    passwords for the domain; sign-in pages here do not offer it."""
+    found = refuses_password(invitation.address)
+    return None if found is None or found.collection_id in (None, invitation.collection_id) else found
+
+
 def is_invited(provider: IdentityProvider, address: str) -> bool:
     """Tell whether a provider can create an account for a verified address, because somebody has invited it."""
     found = open_invitations(timezone.now()).filter(address=address)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth import login
+from django.db import transaction
 from django.http import HttpRequest
+from django.utils import timezone
 
 from storage.accounts.second_factors import has_factor, needs_factor
-from storage.models import IdentityProvider, StaffAccount
+from storage.models import IdentityProvider, ProviderSession, StaffAccount
+from storage.single_sign_on.provider_sessions import note_session
 from storage.single_sign_on.sessions import BACKEND, begin_session
 
 KEY = "waiting_sign_in"
@@ -49,6 +52,9 @@ def let_wait(
         "next": next_address,
         "provider": {"id": str(provider.pk), "claims": named, "id_token": id_token} if provider else None,
     }
+    if provider:
+        request.session.save()
+        note_session(request.session.session_key, provider, account, named, timezone.now())
 
 
 def waiting_sign_in(request: HttpRequest) -> WaitingSignIn | None:
@@ -65,11 +71,20 @@ def waiting_sign_in(request: HttpRequest) -> WaitingSignIn | None:
 
 
 def complete_sign_in(request: HttpRequest, waiting: WaitingSignIn) -> None:
-    """Begin the session, as after a sign-in with one factor. The session gets another key."""
+    """Begin the session, as after a sign-in with one factor. The session gets another key.
+
+    A sign-in that its provider has ended in the meantime ends here, too.
+    """
     request.session.pop(KEY, None)
     found = waiting.provider
     if found is None:
         login(request, waiting.account, backend=BACKEND)
         return
     provider = IdentityProvider.objects.get(pk=found["id"])
-    begin_session(request, provider, waiting.account, found["claims"], found["id_token"])
+    with transaction.atomic():
+        entry = ProviderSession.objects.select_for_update().filter(session_key=request.session.session_key).first()
+        if entry is None:
+            request.session.flush()
+            return
+        entry.delete()
+        begin_session(request, provider, waiting.account, found["claims"], found["id_token"], entry.began_on)

@@ -261,6 +261,9 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
             # From now on, no directory changes this (D543).
             obj.deactivated_by = None
         super().save_model(request, obj, form, change)
+        if "is_active" in form.changed_data and not obj.is_active:
+            # Otherwise they would go on as soon as somebody lets the person in again.
+            end_all_sessions(obj)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         super().save_formset(request, form, formset, change)

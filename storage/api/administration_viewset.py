@@ -85,7 +85,7 @@ class AdministrationViewSet(ApiViewSet):
 
         Requires an administrator. There is no paging and no filter.
         """
-        self._refuse_parameters(request)
+        refuse_parameters(request)
         facet = administrative_elements.facet_of(self.context, names["facetId"])
         view = administrative_elements.view_of(facet, names["viewId"])
         return self._answer_elements(administrative_elements.list_elements(self.context, facet, view, self.base))
@@ -100,7 +100,7 @@ class AdministrationViewSet(ApiViewSet):
     )
     def retrieve(self, request: Request, **names: str) -> HttpResponse:
         """Return one storage or collection by its id. Requires an administrator."""
-        self._refuse_parameters(request)
+        refuse_parameters(request)
         facet = administrative_elements.facet_of(self.context, names["facetId"])
         view = administrative_elements.view_of(facet, names["viewId"])
         try:
@@ -125,16 +125,17 @@ class AdministrationViewSet(ApiViewSet):
         and its replicas. PostgreSQL has the pool `default`; a Citus cluster has `coordinator` and a pool for each
         worker, such as `worker-1`. A node that does not answer within about three seconds is not available.
         """
-        self._refuse_parameters(request)
+        refuse_parameters(request)
         return answer(counted("values", [_node(each) for each in list_nodes(names.get("pool"))]))
-
-    def _refuse_parameters(self, request: Request) -> None:
-        given = sorted(name for name in request.query_params if name.startswith("$"))
-        if given:
-            raise Unreadable(f"Administrative contexts do not support {', '.join(given)}; leave it out.")
 
     def _answer_elements(self, found: Any) -> HttpResponse:
         return answer(counted("elements" if self.api_version == "4.0" else "values", found))
+
+
+def refuse_parameters(request: Request) -> None:
+    given = sorted(name for name in request.query_params if name.startswith("$"))
+    if given:
+        raise Unreadable(f"Administrative contexts do not support {', '.join(given)}; leave it out.")
 
 
 def _node(node: DatabaseNode) -> dict[str, Any]:

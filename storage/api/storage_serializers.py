@@ -5,6 +5,9 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from repository_site.core.rest.serializers import BodySerializer, envelope
+from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, AnonymousAccess
+from storage.provisioning.setting_checks import TITLE_LENGTH
+from storage.provisioning.storage_input import LONGEST_DESCRIPTION, MOST_CULTURES
 from storage.tenancy.contexts import ContextType
 from storage.tenancy.nodes import NodeRole
 
@@ -117,6 +120,69 @@ class AdministrationElementsSerializer(BodySerializer):
     values = AdministrationElementSerializer(
         many=True, required=False, help_text="List of the elements, in versions before 4.0."
     )
+
+
+class ListedStorageSerializer(BodySerializer):
+    id = serializers.UUIDField()
+    anonymousAccess = serializers.ChoiceField(choices=AnonymousAccess.values)
+    apiUrl = serializers.CharField()
+    appUrl = serializers.CharField()
+    createdOn = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    isValid = serializers.BooleanField()
+    name = serializers.CharField(help_text="Id of the storage in addresses.")
+    region = serializers.CharField()
+    template = serializers.CharField()
+    timeZone = serializers.CharField()
+    title = serializers.CharField(allow_blank=True)
+
+
+ListedStoragesSerializer = envelope("ListedStorages", ListedStorageSerializer)
+
+
+def _cultures(text: str) -> serializers.ListField:
+    return serializers.ListField(
+        child=serializers.IntegerField(), max_length=MOST_CULTURES, required=False, allow_null=True, help_text=text
+    )
+
+
+def _text(text: str, max_length: int | None = None) -> serializers.CharField:
+    return serializers.CharField(
+        required=False, allow_null=True, allow_blank=True, help_text=text, max_length=max_length
+    )
+
+
+def _number(text: str, least: int, most: int | None = None) -> serializers.IntegerField:
+    return serializers.IntegerField(required=False, allow_null=True, min_value=least, max_value=most, help_text=text)
+
+
+class NewStorageSerializer(BodySerializer):
+    name = serializers.CharField(
+        max_length=63, help_text="Id of the storage in addresses: letters, digits, dots, hyphens and underscores."
+    )
+    title = _text("By default the name.", max_length=TITLE_LENGTH)
+    description = _text("For people.", max_length=LONGEST_DESCRIPTION)
+    template = _text("Name of a template of the installation, by default `standard`.")
+    dataCultures = _cultures("Culture ids (LCID) in their order, by default those of the template.")
+    defaultDataCulture = _number("By default the first of `dataCultures`, or that of the template.", 1)
+    mandatoryCultures = _cultures("Cultures in which names are required, by default the default culture.")
+    region = _text("ISO region, such as `DE`; by default that of the installation.")
+    timeZone = _text("Such as `Europe/Berlin`; by default that of the installation.")
+    anonymousAccess = serializers.ChoiceField(
+        choices=AnonymousAccess.values,
+        required=False,
+        allow_null=True,
+        help_text="Access of callers without a credential, by default `none`.",
+    )
+    baseTenant = serializers.UUIDField(
+        required=False, allow_null=True, help_text="Id of another storage of the collection, the base of this one."
+    )
+    stuckAfterDays = _number("Days after which an open task counts as stuck.", 1, MAX_STUCK_AFTER_DAYS)
+    eventDays = _number("Days for which events are kept.", 1, MAX_EVENT_DAYS)
+    quotaElements = _number("Largest number of elements; by default no limit, as for the other quotas.", 0)
+    quotaBytes = _number("Largest size in bytes.", 0)
+    quotaFiles = _number("Largest number of files.", 0)
+    quotaHistory = _number("Largest number of changes in the history.", 0)
 
 
 class NodeSerializer(BodySerializer):

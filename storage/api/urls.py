@@ -4,6 +4,7 @@ from django.urls import path
 
 from storage.api.administration_viewset import AdministrationViewSet
 from storage.api.info_viewset import StorageInfoViewSet
+from storage.api.storages_viewset import StoragesViewSet
 from storage.api.viewset import reads
 from storage.tenancy.addresses import ADMINISTRATION_KEY
 
@@ -11,6 +12,7 @@ FACETS = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/facets"
 VIEWS = f"{FACETS}/<str:facetId>/views"
 ELEMENTS = f"{VIEWS}/<str:viewId>/elements"
 NODES = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/rest/maintain"
+STORAGES = f"<str:collectionId>/{ADMINISTRATION_KEY}/_api/v1/storages"
 INSIDE = {"storageId": ADMINISTRATION_KEY}
 
 urlpatterns = [
@@ -19,6 +21,7 @@ urlpatterns = [
     path(VIEWS, AdministrationViewSet.as_view(reads("list_administration_views")), INSIDE),
     path(ELEMENTS, AdministrationViewSet.as_view(reads("list")), INSIDE),
     path(f"{ELEMENTS}/<str:elementId>", AdministrationViewSet.as_view(reads("retrieve")), INSIDE),
+    path(STORAGES, StoragesViewSet.as_view({"get": "list", "head": "list", "post": "create"}), INSIDE),
     path(NODES, AdministrationViewSet.as_view(reads("list_nodes")), INSIDE),
     path(f"{NODES}/<str:pool>", AdministrationViewSet.as_view(reads("list_nodes"), id_suffix="OfPool"), INSIDE),
 ]

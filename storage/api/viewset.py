@@ -92,6 +92,8 @@ class ApiViewSet(ViewSet):
 
     id_suffix: ClassVar[str] = ""
     """Distinguishes the operation ids of a second address of the same actions."""
+    recalls_contexts: ClassVar[bool] = True
+    """Whether requests can begin again if their context has changed (D589)."""
 
     operation: Operation
     context: Context
@@ -144,7 +146,7 @@ class ApiViewSet(ViewSet):
 
     def _run(self, request: Request, collectionId: str, storageId: str, **names: str) -> HttpResponseBase:
         digest = digest_in_header(request)
-        recalled = recall_context(collectionId, storageId, digest)
+        recalled = recall_context(collectionId, storageId, digest) if self.recalls_contexts else None
         if recalled is not None:
             try:
                 return self._run_in(recalled, request, **names)
@@ -188,7 +190,7 @@ class ApiViewSet(ViewSet):
         if self.counted_for != self.caller.label:
             throttle_caller(self.caller)
             self.counted_for = self.caller.label
-        if self.operation.reads_without_body and self.context.storage is not None and has_no_body(request):
+        if self.operation.reads_without_body and has_no_body(request):
             self.action = self.action_map["get"]
             self.operation = self._operation_of(self.action)
         self.require_access()
@@ -304,7 +306,9 @@ class ApiViewSet(ViewSet):
         if "" in request._request.GET:
             raise Unreadable(NAMELESS)
         if self.operation.writes:
-            return self._once(request, lambda: action(request, **names))
+            change = partial(action, request, **names)
+            # Administrative contexts keep no responses; a storage keeps the response to its own provisioning (D583).
+            return change() if self.context.storage is None else self.once(self.context.storage, request, change)
         # Ignoring a body silently would lose a change that the client meant to make.
         if request.method == "POST" and self.operation.body is None and not has_no_body(request):
             raise Unreadable(f"This operation only reads and takes no body. {self.operation.body_hint}".strip())
@@ -313,8 +317,11 @@ class ApiViewSet(ViewSet):
         response: HttpResponseBase = action(request, **names)
         return response
 
-    def _once(self, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
-        """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15)."""
+    def once(self, storage: Storage, request: Request, change: Callable[[], HttpResponse]) -> HttpResponse:
+        """Make a change and return its response, or repeat the response of the same Idempotency-Key (D15).
+
+        Runs inside the scope of the storage, which keeps the response.
+        """
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return self._minimal(request, change())
@@ -325,7 +332,7 @@ class ApiViewSet(ViewSet):
         hidden = [engine().hidden] if engine().hidden else []
         parts = (str(plain.method), plain.path_info, plain.META.get("QUERY_STRING", ""), self.api_version, *hidden)
         digest = request_digest(parts, self.body_of(request))
-        note = partial(note_bytes, self.storage)
+        note = partial(note_bytes, storage)
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
             status = int(kept.headers.pop(KEPT_STATUS, HTTPStatus.OK))

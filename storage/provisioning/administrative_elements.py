@@ -74,6 +74,12 @@ def get_element(
     raise NotFound(f"There is no element {element_id} in the facet {facet.name}.")
 
 
+def storage_documents(storages: Iterable[Storage], base: str) -> list[dict[str, Any]]:
+    """Return storages as plain objects in the same order (D582)."""
+    rows = sorted(storages, key=lambda row: (row.key.lower(), str(row.id)))
+    return [{"id": str(row.id), **_storage_attributes(row, base)} for row in rows]
+
+
 def _element(facet: AdministrationFacet, view: AdministrationView, row: Any, base: str) -> dict[str, Any]:
     values = facet.attributes(row, base)
     shown = sorted(values if view.attributes is None else view.attributes)

@@ -56,14 +56,15 @@ class StorageRequest:
 
 
 @transaction.atomic
-def provision_storage(request: StorageRequest) -> Storage:
+def provision_storage(request: StorageRequest, known: Sequence[str] = ()) -> Storage:
     """Create a storage, and its collection if that does not exist; report all problems at once.
 
-    Each problem starts with its place, such as "cultures: ...".
+    Each problem starts with its place, such as "cultures: ...". The input can have `known` problems already.
     """
     template = load_template(request.template) if isinstance(request.template, str) else request.template
     keys = {"collection": request.collection, "storage": request.key}
-    problems = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key, place))]
+    found = [f"{place}: {problem}" for place, key in keys.items() if (problem := key_problem(key, place))]
+    problems = [*known, *found]
     cultures = _cultures(request, template, problems)
     given = {
         "region": request.region or settings.DEFAULT_REGION,

@@ -8,8 +8,16 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
-from storage.models import AccountSession, IdentityProvider, ProviderSession
+from storage.models import AccountSession, IdentityProvider, ProviderSession, StaffAccount
 from storage.single_sign_on.signed_tokens import session_of
+
+
+def note_session(
+    key: str | None, provider: IdentityProvider, account: StaffAccount, claims: dict[str, Any], began_on: datetime
+) -> None:
+    """Let a provider end a session, or a sign-in that waits for its second factor."""
+    known = {"provider": provider, "account": account, "subject": claims["sub"], "sid": session_of(claims)}
+    ProviderSession.objects.update_or_create(session_key=key, defaults={**known, "began_on": began_on})
 
 
 def end_by_logout_token(provider: IdentityProvider, claims: dict[str, Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from storage.models import IdentityProvider, ProviderSession, StaffAccount
 from storage.single_sign_on.outgoing_requests import ProviderFailed, metadata_of
+from storage.single_sign_on.provider_sessions import note_session
 from storage.single_sign_on.providers import hold_provider, provider_with
-from storage.single_sign_on.signed_tokens import session_of
 
 # In the session of Django.
 PROVIDER, ID_TOKEN = "sign_on_provider", "sign_on_id_token"
@@ -40,9 +40,15 @@ def limit_session(request: HttpRequest) -> None:
 
 @transaction.atomic
 def begin_session(
-    request: HttpRequest, provider: IdentityProvider, account: StaffAccount, claims: dict[str, Any], id_token: str
+    request: HttpRequest,
+    provider: IdentityProvider,
+    account: StaffAccount,
+    claims: dict[str, Any],
+    id_token: str,
+    began_on: datetime | None = None,
 ) -> None:
-    """Sign in an account, with a new session as after a password. The provider can end it from the first moment on."""
+    """Sign in an account, with a new session as after a password. The provider can end it from the first moment on;
+    `began_on` is when the person signed in there, if not now."""
     hold_provider(provider)
     login(request, account, backend=BACKEND)
     request.session.set_expiry(None)
@@ -52,16 +58,7 @@ def begin_session(
     ProviderSession.objects.filter(
         account=account, began_on__lt=now - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     ).delete()
-    ProviderSession.objects.update_or_create(
-        session_key=request.session.session_key,
-        defaults={
-            "provider": provider,
-            "account": account,
-            "subject": claims["sub"],
-            "sid": session_of(claims),
-            "began_on": now,
-        },
-    )
+    note_session(request.session.session_key, provider, account, claims, began_on or now)
     log.info("signed in", provider=provider.key, account=account.pk)
 
 

@@ -38,6 +38,10 @@ READS = {
 FURTHER_READS = (
     f"{REST}/diagram/{ID['order-3']}/render",
     f"/acme/handbook/_api/v1/bpmn/{ID['order-3']}",
+    "/acme/handbook/_api/v1/reporting?facet=processes&page=1",
+    f"/acme/handbook/_api/v1/reporting/{ID['order']}",
+    "/acme/handbook/_api/v2/data/elements?Facet=processes",
+    f"/acme/handbook/_api/v2/data/elements/{ID['order']}",
     f"{REST}/search?q=order",
     f"{REST}/search/suggestions?q=or",
 )

@@ -76,6 +76,7 @@ def test_the_document_declares_the_entity_tags() -> None:
         "listElements", "getElement", "listAttributes", "getAttribute", "listRelated", "getRelated", "listChildren",
         "getContent", "listVersions", "listReporting", "getReporting", "renderDiagram", "listDiagramLayouts",
         "exportBpmn", "searchElements", "suggestElements", "listReferrers", "getFile",
+        "listReport", "getReport", "listDataElements", "getDataElement",
     }  # fmt: skip
 
 

@@ -67,7 +67,15 @@ def test_no_operation_shows_another_facet(api: ApiClient, opened: Storage, role:
             if "get" not in operations or "{" in address:
                 continue
             names = {each.get("name") for each in operations["get"].get("parameters", ())}
-            for query in ({}, {"$expandRelated": "owner"}, {"$format": "csv"}, {"q": "Bankruptcy"}, {"q": "Eve"}):
+            for query in (
+                {},
+                {"$expandRelated": "owner"},
+                {"$format": "csv"},
+                {"q": "Bankruptcy"},
+                {"q": "Eve"},
+                {"page": "1"},
+                {"Facet": facet},
+            ):
                 if not set(query) <= names:
                     continue
                 response = api.get(address, query, token=token)

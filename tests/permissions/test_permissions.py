@@ -52,9 +52,10 @@ FEW = {NONE, TASK, WEBHOOK, "inProcess", "released", "limited", "another storage
 OTHER_WAYS = ("ByPost", "UnderRest", "IgnoringWarnings")
 ADMINISTRATIVE = {
     "listAdministrationFacets", "listAdministrationViews", "listAdministrationElements", "getAdministrationElement",
-    "listNodes", "listNodesOfPool",
+    "listNodes", "listNodesOfPool", "listStorages", "provisionStorage",
 }  # fmt: skip
-"""Only for tokens of administrative contexts; tests/storage/test_administration_api.py and test_nodes_api.py test them."""
+"""Only for tokens of administrative contexts; tests/storage/test_administration_api.py, test_nodes_api.py and
+test_storages_api.py test them."""
 # Subscribing and permalinks change nothing of the element.
 WRITING = {name for name, each in {**ABOUT_ELEMENTS, **ABOUT_A_TASK}.items() if each.method != "GET"} - {
     "subscribe",

@@ -19,7 +19,7 @@ from repository_site.core.terminal.command_list import command_list
 # Each of these once made every command slower by a tenth of a second or more.
 FORBIDDEN = {
     "allauth.account.models", "babel", "jwt", "django_filters", "drf_spectacular.openapi", "elements.admin", "facets.admin", "granian", "jsonschema", "lark",
-    "croniter", "opentelemetry", "procrastinate", "prometheus_client", "psutil", "pycountry", "release.admin", "repository_site.urls", "requests",
+    "croniter", "mcp_types", "opentelemetry", "procrastinate", "prometheus_client", "psutil", "pycountry", "release.admin", "repository_site.urls", "requests",
     "rest_framework.serializers", "rest_framework.views", "rich", "storage.admin", "storage.api", "unfold.admin",
 }  # fmt: skip
 # Help needs neither the apps nor the driver of the database (D176).
@@ -82,7 +82,7 @@ def test_a_web_process_does_not_load_the_worker() -> None:
     )
     modules = set(loaded.stdout.split())
     assert "storage.jobs.declaring" in modules
-    assert sorted(modules & {"croniter", "procrastinate", "storage.jobs.worker"}) == []
+    assert sorted(modules & {"croniter", "mcp_types", "procrastinate", "pydantic", "storage.jobs.worker"}) == []
 
 
 @pytest.mark.long

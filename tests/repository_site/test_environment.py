@@ -10,9 +10,9 @@ import pytest
 
 from repository_site.core import environment
 from repository_site.core.environment import EnvironmentProblem, Variable
+from repository_site.core.environment.mail_server import MailServer
 from repository_site.core.environment.reference import PAGE, reference
 from repository_site.core.environment.values import Rate
-from repository_site.core.mail_server import MailServer
 from repository_site.operations.secret_key import load_or_make_secret_key
 from tests.server_process import manage
 

@@ -97,7 +97,7 @@ def test_wrong_limits_are_reported_at_once(storage: Storage) -> None:
         "networks: “192.0.2.7/24” names a host and a network; use 192.0.2.0/24.",
         "networks: “here” is not a network; expected one such as 192.0.2.0/24 or 2001:db8::/32.",
         "facets: “proceses” is unknown",
-        "operations: “listElement” is unknown; similar: listElements, getElement, deleteElement",
+        "operations: “listElement” is unknown; similar: listElements, listDataElements, getElement",
     )
     many = TokenLimits([f"10.0.0.{number}" for number in range(MOST_NETWORKS + 1)])
     with pytest.raises(Invalid) as caught:

@@ -44,6 +44,8 @@ TOO_MANY = "The server is receiving too many request bodies for this storage. Tr
 
 
 class FileViewSet(ElementReadingViewSet):
+    # The body of an upload can be received only once.
+    recalls_contexts = False
     received: ReceivedFile
     found: FileRow | None = None
 

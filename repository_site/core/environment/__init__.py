@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from repository_site.core.environment import values
-from repository_site.core.mail_server import read_mail_server, read_sender
+from repository_site.core.environment.mail_server import read_mail_server, read_sender
 
 T = TypeVar("T")
 

@@ -32,6 +32,8 @@ API_TAGS = {
     "permissions": "Permission sets, which limit who sees and changes elements and facets.",
     "permalinks": "Short addresses of pages, which lead to what a visitor may see today.",
     "webhooks": "Receivers to which events are sent, for administrators.",
+    "compatibility": "Addresses for existing tools. Other clients use `rest`, which shows the same content.",
+    "agents": "Tools for language models, by the Model Context Protocol.",
     "administration": "Storages of a collection and collections of the site, for administrators.",
     "document": "Index of the API, this document, and JSON Schemas of the configured types.",
 }

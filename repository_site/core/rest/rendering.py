@@ -15,6 +15,8 @@ HTML_TYPE = "text/html"
 XML_TYPE = "application/xml"
 # UTF-8 is the default of this media type (RFC 7111).
 CSV_TYPE = "text/csv"
+# Name of a list in the envelope of `_api/v2`: an object `data` with `values`, without their number (D581).
+DATA = "data"
 # Bytes of a piece of a streamed list.
 PIECE = 512 * 1024
 
@@ -50,23 +52,27 @@ def counted(name: str, values: Sized) -> dict[str, Any]:
 
 def counted_parts(name: str, parts: list[bytes]) -> bytes:
     """Return the same envelope around values that are already JSON, with as few copies as possible."""
+    beginning, end = _around(name, len(parts))
     if not parts:
-        return to_json(counted(name, []))
-    parts[0] = _beginning(name, len(parts)) + parts[0]
-    parts[-1] += b"]}"
+        return beginning + end
+    parts[0] = beginning + parts[0]
+    parts[-1] += end
     return b",".join(parts)
 
 
-def _beginning(name: str, count: int) -> bytes:
-    return b'{"count":%d,"%s":[' % (count, name.encode())
+def _around(name: str, count: int) -> tuple[bytes, bytes]:
+    """Return the JSON before and after the values of a list."""
+    if name == DATA:
+        return b'{"data":{"values":[', b"]}}"
+    return b'{"count":%d,"%s":[' % (count, name.encode()), b"]}"
 
 
 def stream_counted(name: str, values: Iterable[tuple[int, Iterable[bytes]]]) -> Iterator[bytes]:
     """Yield the envelope in pieces, for lists that are too long for memory; each value is JSON in pieces, and comes
     with the total."""
-    piece, separator = bytearray(), b""
+    piece, separator, end = bytearray(), b"", _around(name, 0)[1]
     for total, parts in values:
-        piece += separator or _beginning(name, total)
+        piece += separator or _around(name, total)[0]
         separator = b","
         for part in parts:
             piece += part
@@ -74,4 +80,4 @@ def stream_counted(name: str, values: Iterable[tuple[int, Iterable[bytes]]]) -> 
             if len(piece) >= PIECE:
                 yield bytes(piece)
                 piece.clear()
-    yield bytes(piece) + b"]}" if separator else to_json(counted(name, []))
+    yield bytes(piece) + end if separator else counted_parts(name, [])

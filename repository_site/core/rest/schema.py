@@ -320,7 +320,7 @@ def _complete(operation: dict[str, Any]) -> None:
             response["headers"] = {**REQUEST_ID, **response.get("headers", {})}
             if has_version:
                 response["headers"]["api-version"] = {"schema": {"type": "string"}, "required": True}
-        elif status == "410":
+        elif status in ("400", "404", "410"):
             response["headers"] = REQUEST_ID
     if operation.pop("x-conditional", False):
         operation["responses"]["200"]["headers"]["ETag"] = ETAG

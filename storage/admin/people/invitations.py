@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,9 +22,9 @@ from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminEmailInputWidget
 
-from storage.accounts.invitations import invite, link_path, withdraw
+from storage.accounts.invitations import foreign_provider_of, invite, link_path, withdraw
 from storage.admin.memberships import acting
 from storage.admin.site_base import SiteModelAdmin
 from storage.admin.tokens.storage_tokens import ADMINISTRATORS
@@ -48,7 +49,7 @@ class RolesForm(DomainForm):
 
     @property
     def fieldsets(self) -> Any:
-        order = ("address", "place", "roles")
+        order = ("address", "storage", "collection", "roles")
         return ((None, {"fields": tuple(name for name in order if name in self.fields)}),)
 
 
@@ -61,27 +62,38 @@ class InvitationForm(RolesForm):
     )
 
 
-class SiteInvitationForm(InvitationForm):
-    """Form with the storage, or the collection whose storages are all meant."""
+class PlaceSelect(AutocompleteSelect):
+    """Select whose options the browser loads. Texts that are not ids are not shown again."""
 
-    place = forms.ChoiceField(label=gettext_lazy("Storage or collection"), widget=UnfoldAdminSelectWidget())
+    def optgroups(self, name: Any, value: Any, attr: Any = None) -> Any:
+        return super().optgroups(name, [each for each in value if uuids_of(each)], attr)
+
+
+class SiteInvitationForm(InvitationForm):
+    """Form with the storage, or the collection whose storages are all meant. An installation can have thousands, so the
+    browser loads those whose ids match what is typed."""
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data)
-        storages = Storage.objects.select_related("collection").order_by("collection__key", "key")
-        collections = StorageCollection.objects.order_by("key")
-        self.fields["place"].choices = [  # type: ignore[attr-defined]  # a field of choices
-            ("", NOTHING),
-            (_("Storage"), [(f"storage:{each.pk}", str(each)) for each in storages]),
-            (_("All storages of a collection"), [(f"collection:{each.pk}", str(each)) for each in collections]),
-        ]
+        labels = {"storage": _("Storage"), "collection": _("All storages of a collection")}
+        known: dict[str, QuerySet[Any]] = {
+            "storage": Storage.objects.select_related("collection"),
+            "collection": StorageCollection.objects.all(),
+        }
+        for name, label in labels.items():
+            widget = PlaceSelect(Invitation._meta.get_field(name), site_office)
+            self.fields[name] = forms.ModelChoiceField(known[name], label=label, widget=widget, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if not {"storage", "collection"} & self.errors.keys() and bool(given["storage"]) == bool(given["collection"]):
+            self.add_error("storage", _("Choose a storage or a collection, not both."))
+        return given
 
     @property
     def chosen(self) -> Storage | StorageCollection:
-        kind, _separator, key = self.cleaned_data["place"].partition(":")
-        if kind == "storage":
-            return Storage.objects.select_related("collection").get(pk=key)
-        return StorageCollection.objects.get(pk=key)
+        found: Storage | StorageCollection = self.cleaned_data["storage"] or self.cleaned_data["collection"]
+        return found
 
 
 class InvitationPages(ModelAdmin):
@@ -195,6 +207,8 @@ class InvitationPages(ModelAdmin):
         return False
 
     def _sent(self, request: HttpRequest, invitation: Invitation) -> HttpResponseBase:
+        if foreign_provider_of(invitation) is not None:
+            messages.warning(request, _elsewhere(invitation))
         if settings.MAIL_SERVER is not None:
             messages.success(request, _("A mail with a link is on its way to %s.") % invitation)
             return redirect(LIST)
@@ -224,6 +238,15 @@ class InvitationPages(ModelAdmin):
 
 def _no_mail() -> str:
     return _("This installation sends no mails. Give the link to the person yourself.")
+
+
+def _elsewhere(invitation: Invitation) -> str:
+    text = _(
+        "People of %(domain)s sign in with the provider of another collection, without passwords. Only a person who is"
+        " signed in there can accept the invitation. Ask a site administrator to make it a provider of the"
+        " installation, or to allow passwords for this domain."
+    )
+    return text % {"domain": invitation.address.rpartition("@")[2]}
 
 
 @admin.register(Invitation, site=storage_office)

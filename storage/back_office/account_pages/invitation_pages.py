@@ -19,6 +19,7 @@ from storage.accounts.invitations import (
     OpenedInvitation,
     accept,
     accept_with_password,
+    foreign_provider_of,
     has_account,
     open_link,
     place_name,
@@ -93,6 +94,7 @@ def invitation_page(request: HttpRequest, value: str) -> HttpResponse:
         "invitation": opened.invitation,
         "account": account,
         "form": form if _needs_account(opened) else None,
+        "is_foreign": foreign_provider_of(opened.invitation) is not None,
         "has_account": has_account(opened),
         "providers": [
             {"name": each.name, "address": f"/admin/sso/{each.key}/?{urlencode({'next': request.path})}"}

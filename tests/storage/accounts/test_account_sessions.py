@@ -78,7 +78,15 @@ def test_site_administrators_end_all_sessions_of_an_account(alex: StaffAccount) 
     given = {"usable_password": "true", "password1": f"{PASSWORD}!", "password2": f"{PASSWORD}!"}
     assert own.post(f"{page}password/", given).status_code == 302
     assert AccountSession.objects.filter(session_key=own.session.session_key).exists()
+    # Also those of an account that cannot sign in for a while.
+    password = {"username": "alex", "password": f"{PASSWORD}!"}
+    assert (again := Client()).post("/admin/login/", password).status_code == 302
+    inactive: dict[str, Any] = {"username": "alex", "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
+    for given in (inactive, {**inactive, "is_active": "on"}):
+        assert own.post(f"{page}change/", given).status_code == 302
+        assert again.get(PAGE).status_code == 302
     alex.refresh_from_db()
+    assert alex.is_active
     assert signed_in(alex).post(f"{page}end-sessions/").status_code == 403
 
 

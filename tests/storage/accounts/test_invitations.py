@@ -172,11 +172,18 @@ def test_site_administrators_invite_to_a_collection(room: MailRoom, storage: Sto
     StorageFactory.create(key="notes")
     browser, pages = site_administrator(), "/admin/storage/invitation/"
     assert browser.get(f"{pages}add/").status_code == 200
-    given = {**GIVEN, "place": f"collection:{storage.collection_id}"}
+    for wrong in ({}, {"storage": storage.pk, "collection": storage.collection_id}):
+        refused = browser.post(f"{pages}add/", {**GIVEN, **wrong})
+        assert "Choose a storage or a collection, not both." in text_of(refused)
+    assert len(errors(text_of(browser.post(f"{pages}add/", {**GIVEN, "storage": "x"})))) == 1
+    wanted = {"app_label": "storage", "model_name": "invitation", "field_name": "storage", "term": "note"}
+    offered = browser.get("/admin/autocomplete/", wanted).json()["results"]
+    assert [each["text"] for each in offered] == ["acme/notes"]
+    given = {**GIVEN, "collection": storage.collection_id}
     assert "all storages of acme" in text_of(browser.post(f"{pages}add/", given, follow=True))
     Client().post(mailed(room)[2], NEW)
     assert roles_of(KIM) == {"acme/handbook": ["editor", "approver"], "acme/notes": ["editor", "approver"]}
-    given = {**GIVEN, "address": "lee@example.net", "place": f"storage:{storage.pk}"}
+    given = {**GIVEN, "address": "lee@example.net", "storage": storage.pk}
     assert browser.post(f"{pages}add/", given).status_code == 302
     assert signed_in(StaffAccount.objects.get(username=KIM)).get(pages).status_code == 403
 
@@ -200,6 +207,13 @@ def test_the_provider_of_the_domain_signs_in_the_invited_person(
     StaffAccount.objects.filter(username="jo@example.org").delete()
     other = Storage.objects.get(collection__key="rival")
     StorageMembership.objects.create(account=alex, storage=other, roles=["administrator"])
-    invite(other, "jo@example.org", [Role.EDITOR], alex)
+    made = invite(other, "jo@example.org", [Role.EDITOR], alex)
+    # Its page does not offer the provider, and passwords are off. The inviter is told.
+    page = text_of(Client().get(link_path(made, is_mailed=True)))
+    assert ("Sign in where you usually do, then open this link again." in page, "<form" in page) == (True, False)
+    again = signed_in(alex).post(
+        f"/rival/{other.key}/admin/storage/invitation/{made.pk}/change/", {"roles": ["editor"]}, follow=True
+    )
+    assert "People of example.org sign in with the provider of another collection" in text_of(again)
     IdentityProvider.objects.update(refuses_passwords=False)
     assert sign_in(Client(), there).status_code == 403

@@ -79,6 +79,22 @@ def test_the_provider_ends_sessions(here: IdentityProvider, there: TestedProvide
     assert not is_signed_in(clients[1])
 
 
+def test_the_provider_ends_a_sign_in_that_waits_for_its_second_factor(
+    here: IdentityProvider, there: TestedProvider, settings: Any
+) -> None:
+    settings.SECOND_FACTOR = "administrators"
+    here.rules.update(roles=["administrator"])
+    waiting, ended = Client(), Client()
+    assert sign_in(waiting, there)["Location"] == "/admin/factor/"
+    there.person = {**JO, "sid": "s-9"}
+    sign_in(ended, there)
+    assert [each.get("/admin/factor/").status_code for each in (waiting, ended)] == [200, 200]
+    assert tell(logout_token(there, sid="s-9", sub=None)) == 200
+    assert [each.get("/admin/factor/").status_code for each in (waiting, ended)] == [200, 302]
+    assert tell(logout_token(there)) == 200
+    assert waiting.get("/admin/factor/").status_code == 302
+
+
 def test_sessions_without_an_id_and_with_another_key(here: IdentityProvider, there: TestedProvider) -> None:
     """Some providers name the session in logout tokens only; a new password renews the key of the session."""
     there.person = {**JO, "sid": None}

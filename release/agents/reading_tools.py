@@ -1,0 +1,267 @@
+"""The tools that read: search, elements, types, references, transitions and tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from elements import derived
+from elements.naming import NAME
+from elements.permissions import require_lifecycle
+from elements.reading.assembly.assembler import Assembler
+from elements.reading.assembly.projection import RELATED, Wanted
+from elements.reading.lists import selection as selecting
+from elements.reading.names import read_version_names
+from elements.reading.referrers import context_names, read_referrers, referring_contexts
+from elements.reading.rows import Identity, VersionRow, read_versions
+from elements.search.narrowing import hit_filter
+from elements.search.searching import Search, SearchHit, SearchRequest
+from facets.event_filters import names_in
+from facets.rendering import list_transitions
+from release.agents.element_texts import differences_text, element_text
+from release.agents.texts import PAGE, keyed, page_note, piece
+from release.agents.tools import GUID, ID, OFFSET, OFFSET_SCHEMA, PAGE_NUMBER, PAGE_SCHEMA, Tool, ToolCall, ToolText
+from release.agents.type_texts import facets_text, find_type, type_text
+from release.lifecycle.transitions import offered_transitions
+from release.models import Task
+from release.steps.locking import read_unlocked
+from release.tasks.choosing import waiting_for
+from repository_site.core.problems import Conflict, NotFound, Unreadable, placed
+from repository_site.core.wording import printable, similar_hint
+
+TEXT, FACET, TYPE, STATE, CONTEXT, DIRECTION = "text", "facet", "type", "state", "context", "direction"
+FROM, TO = "from", "to"
+OUTGOING, INCOMING, CHILDREN = "outgoing", "incoming", "children"
+# Words of a search, keys and names.
+LONGEST_TEXT, LONGEST_NAME = 1_000, 200
+NAME_SCHEMA = {"type": "string", "maxLength": LONGEST_NAME}
+MARK = re.compile(r"</?mark>")
+
+
+def search(call: ToolCall) -> ToolText:
+    finder = Search(call.configuration, call.reader.audience)
+    types, facet, type, state = finder.searchable.types, call.text(FACET), call.text(TYPE), call.text(STATE)
+    facets = [call.configuration.facet(facet).facet.name] if facet else []
+    keys = [find_type(call.labels, type).key] if type else []
+    states = names_in(call.configuration)[STATE]
+    if state and state not in states:
+        raise Unreadable(placed(STATE, f"{printable(state, 40)!r} is unknown{similar_hint(state, states)}."))
+    only = hit_filter(types, facets, keys, [state] if state else [])
+    offset = (call.page - 1) * PAGE
+    found = finder.run(SearchRequest(call.text(TEXT), None, only, PAGE, offset, reading=call.labels.lcid))
+
+    def write() -> str:
+        # Excerpts take time and need no database connection.
+        lines = [page_note(offset, len(found.hits), found.found.total, call.page)]
+        if found.suggestion:
+            lines.append(f"Did you mean: {found.suggestion}")
+        return "\n".join([*lines, *(line for hit in found.hits for line in _hit(call, hit))])
+
+    return write
+
+
+def _hit(call: ToolCall, hit: SearchHit) -> Iterator[str]:
+    yield f"- {call.labels.line(call.labels.link(hit.row, hit.names))}"
+    if hit.excerpt is not None and hit.excerpt.attribute != NAME:
+        file = f" in the file {hit.excerpt.file_name}" if hit.excerpt.file else ""
+        # An excerpt is escaped, and marks the words that were found.
+        yield f"  {hit.excerpt.attribute}{file}: {unescape(MARK.sub('', hit.excerpt.text))}"
+
+
+def list_types(call: ToolCall) -> str:
+    key = call.text(TYPE)
+    text = type_text(call.labels, key) if key else facets_text(call.labels)
+    return piece(text, call.arguments.get(OFFSET) or 0)
+
+
+def read_element(call: ToolCall) -> str:
+    return piece(element_text(call.labels, call.row), call.arguments.get(OFFSET) or 0)
+
+
+def compare_versions(call: ToolCall) -> str:
+    old, new = (call.find(call.arguments[name]) for name in (FROM, TO))
+    if old.element != new.element:
+        raise Conflict(f"{FROM} and {TO} belong to different elements; read_element lists the versions of one.")
+    return piece(differences_text(call.labels, old, new), call.arguments.get(OFFSET) or 0)
+
+
+def follow_references(call: ToolCall) -> str:
+    read = {OUTGOING: _outgoing, INCOMING: _incoming, CHILDREN: _children}[call.text(DIRECTION) or OUTGOING]
+    return "\n".join(read(call, call.row))
+
+
+def _outgoing(call: ToolCall, row: VersionRow) -> Iterator[str]:
+    reader, type = call.reader, call.reader.types[row.type]
+    labels = {each.key: call.labels.property(each) for each in type.properties if each.related}
+    only = call.text(CONTEXT)
+    if only and only not in labels:
+        raise NotFound(f"The type {type.key} has no related context {printable(only, 60)}{similar_hint(only, labels)}.")
+    contexts = [only] if only else [each for each in labels if each != derived.RELEASE_HISTORY]
+    wanted = Wanted(frozenset({RELATED}), frozenset(contexts))
+    gathered = Assembler(reader, reader.addresses.detail_view(type), wanted).gather([row])
+    related = gathered.links.related(row, contexts)
+    found = [(context, target) for context, targets in related.items() for target in targets]
+    first = (call.page - 1) * PAGE
+    shown = found[first : first + PAGE]
+    yield page_note(first, len(shown), len(found), call.page)
+    names = read_version_names({target.version for _, target in shown})
+    for context, target in shown:
+        line = call.labels.line(call.labels.link(target, names.get(target.version, {})))
+        yield f"- {keyed(labels[context], context)}: {line}"
+
+
+def _incoming(call: ToolCall, row: VersionRow) -> Iterator[str]:
+    known = context_names(call.reader.nested)
+    only = call.text(CONTEXT)
+    if only and only not in known:
+        raise NotFound(f"There is no related context {printable(only, 60)}{similar_hint(only, known)}.")
+    contexts, first = [only] if only else [], (call.page - 1) * PAGE
+    found = read_referrers(call.reader, row, contexts, limit=PAGE, offset=first)
+    labels = {each.context: call.labels.property(each.definition) for each in referring_contexts(call.reader.nested)}
+    yield page_note(first, len(found.page), found.total(contexts), call.page)
+    for each in found.page:
+        line = call.labels.line(call.labels.link(each.identity, each.names))
+        diagrams = [call.labels.line(call.labels.link(one.owner, one.names)) for one in each.diagrams]
+        shown = f"; in the process {', '.join(diagrams)}" if diagrams else ""
+        yield f"- {keyed(labels.get(each.context, each.context), each.context)} of {line}{shown}"
+
+
+def _children(call: ToolCall, row: VersionRow) -> Iterator[str]:
+    reader = call.reader
+    view = reader.addresses.detail_view(reader.types[row.type])
+    below = selecting.children_of(reader.audience, row.element, Assembler(reader, view, Wanted()).child_types)
+    first, total = (call.page - 1) * PAGE, selecting.count(below)
+    page: list[Identity] = [each.identity for each in selecting.read_page(below, PAGE, first)]
+    yield page_note(first, len(page), total, call.page)
+    for link in call.labels.links(page, read_version_names({each.version for each in page})):
+        yield f"- {call.labels.line(link)}"
+
+
+def show_transitions(call: ToolCall) -> str:
+    """Return the transitions that the caller can apply now."""
+    offered = offered_transitions(read_unlocked(call.configuration, call.caller, call.row))
+    lines = [
+        f"- {each['transitionId']}: {each['sourceState']} to {each['targetState']}"
+        for each in list_transitions(offered)
+    ]
+    return "\n".join(lines) or "No transition is available."
+
+
+def list_my_tasks(call: ToolCall) -> str:
+    require_lifecycle(call.caller)
+    tasks = Task.objects.filter(state=Task.State.OPEN) & waiting_for(call.caller)
+    first = (call.page - 1) * PAGE
+    page = [*tasks[first : first + PAGE]]
+    versions = {str(each.version_id) for each in page}
+    rows, names = read_versions(versions, with_attributes=False), read_version_names(versions)
+    lines = [page_note(first, len(page), tasks.count(), call.page)]
+    for task in page:
+        version = str(task.version_id)
+        about = call.labels.line(call.labels.link(rows[version], names.get(version, {})))
+        parts = [
+            f"- {task.type}: {about}, versionId={version}",
+            f"{task.transition}: {task.source_state} to {task.target_state}",
+            f"requested by {task.requester_label} on {task.requested_on.astimezone(call.reader.zone):%Y-%m-%d %H:%M}",
+            *([f"due on {task.due_on.astimezone(call.reader.zone):%Y-%m-%d}"] if task.due_on else []),
+            *([f"comment: {' '.join(task.comment.split())}"] if task.comment else []),
+            f"taskId={task.id}",
+        ]
+        lines.append("; ".join(parts))
+    return "\n".join(lines)
+
+
+READING_TOOLS = (
+    Tool(
+        "search",
+        "Search",
+        "Find elements by words in their texts, the texts of their diagrams and files, best matches first. Ignores"
+        " accents, letter case and inflection. Start here if you do not have an id.",
+        "searchElements",
+        search,
+        {
+            TEXT: {
+                "type": "string",
+                "maxLength": LONGEST_TEXT,
+                "description": "Words; elements must have all of them.",
+            },
+            FACET: {**NAME_SCHEMA, "description": "Only elements of this facet; list_types names them."},
+            TYPE: {**NAME_SCHEMA, "description": "Only elements of this type, by its key."},
+            STATE: {**NAME_SCHEMA, "description": "Only elements in this state, by its key."},
+            PAGE_NUMBER: PAGE_SCHEMA,
+        },
+        (TEXT,),
+    ),
+    Tool(
+        "read_element",
+        "Read an element",
+        "Get one element, or one of its versions, as text: attributes, references with ids, the steps of its process in"
+        " order, its parts and its versions.",
+        "getElement",
+        read_element,
+        {ID: GUID, OFFSET: OFFSET_SCHEMA},
+        (ID,),
+    ),
+    Tool(
+        "compare_versions",
+        "Compare two versions",
+        "Show which attributes, references and process steps differ between two versions of one element: lines with -"
+        " are only in the first, lines with + only in the second.",
+        "listVersions",
+        compare_versions,
+        {
+            FROM: {**GUID, "description": "Id of the older version; read_element lists the versions."},
+            TO: {**GUID, "description": "Id of the newer version, or of the element."},
+            OFFSET: OFFSET_SCHEMA,
+        },
+        (FROM, TO),
+    ),
+    Tool(
+        "follow_references",
+        "Follow references",
+        "List the elements that an element refers to (outgoing), that refer to it (incoming, with the processes that"
+        " use it), or its children.",
+        "listReferrers",
+        follow_references,
+        {
+            ID: GUID,
+            DIRECTION: {
+                "type": "string",
+                "enum": [OUTGOING, INCOMING, CHILDREN],
+                "description": f"The default is {OUTGOING}.",
+            },
+            CONTEXT: {**NAME_SCHEMA, "description": "Only this related context, by its key."},
+            PAGE_NUMBER: PAGE_SCHEMA,
+        },
+        (ID,),
+    ),
+    Tool(
+        "list_types",
+        "List facets and types",
+        "List the facets of the storage with their types; with the key of a type, its attributes, related contexts,"
+        " states and transitions.",
+        "listTypeSchemas",
+        list_types,
+        {TYPE: {**NAME_SCHEMA, "description": "Key of a type."}, OFFSET: OFFSET_SCHEMA},
+    ),
+    Tool(
+        "list_transitions",
+        "List transitions",
+        "List the lifecycle transitions that can be applied to an element now.",
+        "listTransitions",
+        show_transitions,
+        {ID: GUID},
+        (ID,),
+        in_culture=False,
+    ),
+    Tool(
+        "list_my_tasks",
+        "List my tasks",
+        "List the open tasks, such as approvals, that wait for the user of the token, oldest first.",
+        "listTasks",
+        list_my_tasks,
+        {PAGE_NUMBER: PAGE_SCHEMA},
+        by_facet=False,
+        needs_drafts=True,
+    ),
+)
