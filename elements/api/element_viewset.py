@@ -96,10 +96,10 @@ class ElementViewSet(ElementWritingViewSet):
         """Return a list as GET does, with its parameters in the body: for long filters, and for many ids.
 
         `ids` names the elements to return, in place of those that the view lists. The other fields are the parameters
-        of the list without `$`; messages name them with it. The operation only reads.
+        of the list without `$`; messages name them with it. `$asOf` stays in the address. The operation only reads.
         """
         view = self.view_of(names)
-        QueryParameters(request._request.GET, ()).finish()
+        QueryParameters(request._request.GET, self.operation.query_names).finish()
         asked = read_list_query(request.data)
         parameters = QueryParameters(asked.parameters, LIST_NAMES)
         return self._list(view, self.in_cultures(parameters), asked.ids)
@@ -230,6 +230,7 @@ class ElementViewSet(ElementWritingViewSet):
         tag="elements",
         summary="List the children of an element",
         versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.PAST,
         is_conditional=True,
         responses=ELEMENT_LIST,
     )

@@ -34,6 +34,7 @@ from elements.reading.lists.ordering import MAX_KEYS
 from elements.reading.lists.ordering import MAX_LENGTH as MAX_ORDER_LENGTH
 from elements.tables.formats import TableFormat
 from repository_site.core.wording import listed
+from storage.api.moments import AS_OF
 
 
 def query_parameter(name: str, text: str, *, required: bool = False, **kind: object) -> OpenApiParameter:
@@ -47,6 +48,16 @@ def number_parameter(name: str, text: str, most: int, *, least: int = 1, require
 
 def _header(name: str, text: str, kind: type = str) -> OpenApiParameter:
     return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=text, response=[200])
+
+
+PAST = [
+    query_parameter(
+        AS_OF,
+        "Returns what was there at this time, as far as the caller can see it today: ISO 8601, such as"
+        " `2026-03-01T09:30:00` or `2026-03-01T08:30:00Z`. Without an offset, the time is local to the time zone of the"
+        " storage. A time in the future, or before the record of the storage begins, gets 422.",
+    )
+]
 
 
 def _resources(known: Sequence[str], text: str = "") -> OpenApiParameter:
@@ -112,12 +123,13 @@ _CULTURES = [
         type="boolean",
     ),
 ]
-ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES]
-ONE_REPORT = [_FILTER, _resources(RESOURCES), _SELECT, query_parameter(EXPAND, _EXPANDED), *_CULTURES]
+ONE = [_FILTER, _RESOURCES, _SELECT, _EXPAND, *_CULTURES, *PAST]
+ONE_REPORT = [_FILTER, _resources(RESOURCES), _SELECT, query_parameter(EXPAND, _EXPANDED), *_CULTURES, *PAST]
 PAGES = [_PAGE, _PAGE_SIZE, *PAGE_HEADERS]
 LOG_PAGES = [
     query_parameter(ORDER_BY, "`time desc` returns the newest entries first, `time` the oldest.", enum=[*TIME_ORDERS]),
     *PAGES,
+    *PAST,
 ]
 _FORMAT = query_parameter(
     FORMAT,
@@ -128,21 +140,23 @@ _FORMAT = query_parameter(
 _LISTED = [_ORDER, _PAGE, _ELEMENTS_ON_PAGE, *PAGE_HEADERS]
 REPORT = [*ONE_REPORT, *_LISTED]
 LIST = [*ONE, *_LISTED, _PAGE_SELECTION_KEY, _FORMAT]
-QUERIED = [_TOTAL]
-ATTRIBUTES = [_FILTER, _SELECT]
-ONE_ATTRIBUTE = [_FILTER]
-RELATED = [_FILTER, _SELECT, _EXPAND]
-ONE_RELATED = [_FILTER, _EXPAND]
+QUERIED = [*PAST, _TOTAL]
+ATTRIBUTES = [_FILTER, _SELECT, *PAST]
+ONE_ATTRIBUTE = [_FILTER, *PAST]
+RELATED = [_FILTER, _SELECT, _EXPAND, *PAST]
+ONE_RELATED = [_FILTER, _EXPAND, *PAST]
 REFERRERS = [
     query_parameter(CONTEXT, "Related contexts in which the elements refer, separated by commas, case-insensitive."),
     *PAGES,
+    *PAST,
 ]
 CONTENT = [
     query_parameter(
         DETAILS,
         "`true` adds bounds, lanes, containers and labels of the diagram to the response.",
         type="boolean",
-    )
+    ),
+    *PAST,
 ]
 REPLACEMENT = [
     query_parameter(DRY_RUN, "`true` makes all checks and reports the changes, but writes nothing.", type="boolean")
@@ -153,11 +167,12 @@ _LCID = query_parameter(
     type="integer",
     minimum=1,
 )
-BPMN_EXPORT = [_LCID]
+BPMN_EXPORT = [_LCID, *PAST]
 BPMN_IMPORT = [_LCID, OpenApiParameter("dryRun", bool, description="`true` only reports what would change.")]
 PICTURE = [
     OpenApiParameter("cultureId", int, OpenApiParameter.PATH, description="Data culture for the names in the diagram."),
     OpenApiParameter(
         "layoutKey", str, OpenApiParameter.PATH, description=f"Layout of the picture: {listed(list(LayoutKey), 'or')}."
     ),
+    *PAST,
 ]

@@ -23,7 +23,8 @@ from repository_site.core.database.statements import Inquiry
 from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge, Unreadable
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.access.callers import narrow_to
-from storage.api.conditional_requests import ANY, given_tags, prefers_minimal
+from storage.api.conditional_requests import ANY, given_tags
+from storage.api.preferences import prefers_minimal
 from storage.api.viewset import APPLIED, MINIMAL, has_no_body
 from storage.models import Storage
 

@@ -1,5 +1,4 @@
-"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, the response 304 (Not Modified), and
-preferences."""
+"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, and the response 304 (Not Modified)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from repository_site.core.database.replica import PREFERENCE
 from repository_site.core.problems import Unreadable
 
 ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
@@ -54,22 +52,6 @@ def is_known(request: Request, tag: str) -> bool:
     if header is None or header.strip() == ANY:
         return False
     return tag.removeprefix(WEAK) in [each.removeprefix(WEAK) for each in given_tags(header, "If-None-Match")]
-
-
-def accepts_replica(request: Request) -> bool:
-    """Return whether the request says `Prefer: replica`, among other preferences (RFC 7240)."""
-    return PREFERENCE in _preferences(request)
-
-
-def prefers_minimal(request: Request) -> bool:
-    """Return whether the request says `Prefer: return=minimal` (D575). The first of several values counts."""
-    given = (each.split("=", 1) for each in _preferences(request) if "=" in each)
-    values = [value.strip().strip('"') for name, value in given if name.strip() == "return"]
-    return values[:1] == ["minimal"]
-
-
-def _preferences(request: Request) -> list[str]:
-    return [each.partition(";")[0].strip().lower() for each in request.META.get("HTTP_PREFER", "").split(",")]
 
 
 def not_modified(tag: str) -> HttpResponse:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from datetime import datetime
 from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -42,17 +43,10 @@ from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
 from storage.access.token_addresses import note_address
 from storage.api.authentication import authenticate, digest_in_header
-from storage.api.conditional_requests import (
-    WEAK,
-    Prepared,
-    accepts_replica,
-    asks_for_any,
-    is_known,
-    not_modified,
-    prefers_minimal,
-    without_body,
-)
+from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified, without_body
 from storage.api.cross_origin import is_preflight, preflight_response
+from storage.api.moments import AS_OF, moment_of, require_record
+from storage.api.preferences import accepts_replica, prefers_minimal
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
@@ -61,7 +55,7 @@ from storage.options import Role
 from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType, find_context, recall_context
-from storage.tenancy.scope import StorageGone, tenant_scope
+from storage.tenancy.scope import StorageGone, read_as_of, tenant_scope
 
 IN_USE = "Other requests are changing the same elements; send the request again."
 TOO_LONG = (
@@ -110,6 +104,8 @@ class ApiViewSet(ViewSet):
     """Whether the request has created the resource in `Location`."""
     timeout: int
     """Seconds that a statement of the request may take."""
+    moment: datetime | None = None
+    """Time whose content the request reads; None for that of today (D563)."""
     content_state: str = ""
     """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
     primary_state: tuple[str, int] | None = None
@@ -218,13 +214,18 @@ class ApiViewSet(ViewSet):
         only_reads = not self.operation.writes
         timeout = read_timeout(request._request) if only_reads else settings.STATEMENT_TIMEOUT
         self.timeout = timeout
+        self.moment = moment_of(request, self.operation, self.storage)
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with ExitStack() as scope:
                 asked, confirm = self._asked_first(request, names)
-                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked))
+                scope.enter_context(
+                    tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked, as_of=self.moment)
+                )
                 confirm()
+                if self.moment:
+                    require_record(AS_OF, self.moment)
                 self._narrow(asked)
                 self.begin_attempt()
                 response = self._perform(request, names)
@@ -266,8 +267,10 @@ class ApiViewSet(ViewSet):
 
     def _narrow(self, asked: Inquiry | None) -> None:
         """Hide what the caller must not see, and read again what was read before the limits were known (D491). Changes
-        need the whole content, so they do not read it again."""
-        if narrow_to(self.storage, lambda: self.caller) and asked is not None and not self.operation.writes:
+        need the whole content, so they do not read it again. The limits are those of today (D565)."""
+        with read_as_of(None) if self.moment else nullcontext():
+            is_limited = narrow_to(self.storage, lambda: self.caller)
+        if is_limited and asked is not None and not self.operation.writes:
             asked.ask()
 
     def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
@@ -278,7 +281,7 @@ class ApiViewSet(ViewSet):
         """
         if not (replica.has_replica() and self.operation.is_conditional and accepts_replica(request)):
             return None
-        with tenant_scope(self.storage):
+        with tenant_scope(self.storage, as_of=self.moment):
             self._narrow(None)
             self.begin_conditional_read()
         if not self.content_state:

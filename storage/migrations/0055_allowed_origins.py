@@ -6,7 +6,7 @@ import storage.origins
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0051_account_sessions")]
+    dependencies = [("storage", "0052_recorded_since")]
     operations = [
         migrations.AddField(
             "storage",

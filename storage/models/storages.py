@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.contrib.postgres.functions import TransactionNow
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
@@ -158,6 +159,9 @@ class StorageRevision(models.Model):
     storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="revision")
     configuration_revision = models.BigIntegerField(
         db_default=0, help_text="Random number that the database replaces with every configuration change."
+    )
+    recorded_since = models.DateTimeField(
+        db_default=TransactionNow(), help_text="From this time on, past rows are kept (D563)."
     )
 
     def __str__(self) -> str:

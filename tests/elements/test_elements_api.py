@@ -316,7 +316,7 @@ def test_addresses_are_those_of_the_request(handbook: Storage, api: ApiClient, s
         ("processes/views/tree/elements?$orderby=name", 400, "$orderby: upper and lower case matter in names; write $orderBy."),
         ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select is given more than once; send it once."),
         ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is invalid at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
-        (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select, $expandRelated, $culture and $fallback."),
+        (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select, $expandRelated, $culture, $fallback and $asOf."),
     ],
 )  # fmt: skip
 def test_bad_addresses_and_parameters(

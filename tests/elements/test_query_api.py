@@ -100,4 +100,4 @@ def test_refused_bodies(
     if problems is not None:
         assert [each["error"] for each in answer.json()["data"]] == problems
     beside = api.post(f"{VIEWS}/list/elements/query?$page=1", "{}", content_type="application/json", token=editor)
-    assert beside.json()["message"] == "$page: this operation takes no $ parameters."
+    assert beside.json()["message"] == "$page: this operation takes $asOf."

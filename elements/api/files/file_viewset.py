@@ -26,7 +26,8 @@ from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
-from storage.api.conditional_requests import asks_for_any, is_known, not_modified, prefers_minimal
+from storage.api.conditional_requests import asks_for_any, is_known, not_modified
+from storage.api.preferences import prefers_minimal
 from storage.files import FILES_PATH
 from storage.files.cleaning import discard_content
 from storage.files.contents import put_content

@@ -15,7 +15,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, listed, printable
-from storage.api.conditional_requests import prefers_minimal
+from storage.api.preferences import prefers_minimal
 
 TAG = "permalinks"
 FIRST = ApiVersions.up_to("1.0")

@@ -75,7 +75,8 @@ class Reader:
 
     @cached_property
     def identities(self) -> Identities:
-        return Identities(self.audience, self.state)
+        # A type of the past may have been removed without any change of the content (D565).
+        return Identities(self.audience, self.state and f"{self.state} {self.configuration.revision}")
 
     @cached_property
     def addresses(self) -> Addresses:
