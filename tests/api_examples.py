@@ -156,6 +156,8 @@ def _read(run: ExampleRecorder) -> None:
     run.call("getTypeSchema", {"type": "tag"})
     systems = {"$filter": "Contains(name, 'ERP')", **NAMES_ONLY, "$page": "1", "$pageSize": "2"}
     run.call("listElements", {"facetId": "it", "viewId": "list"}, systems)
+    two = {"ids": [ORDER, DIRECTION], "resources": ["attributes"], "select": ["name"]}
+    run.call("queryElements", {"facetId": "processes", "viewId": "list"}, body=two)
     run.call("searchElements", {}, {"q": "order par", "culture": "1033", "$page": "1", "$pageSize": "2"})
     run.call("suggestElements", {}, {"q": "ord"})
     call = {"name": "search", "arguments": {"text": "order parts", "type": "subProcess"}}

@@ -11,7 +11,7 @@ from elements import derived
 from elements.api import query_parameters
 from elements.api.element_serializers import AttributeMapSerializer, ReferrersSerializer, RelatedMapSerializer
 from elements.api.query import CONTEXT
-from elements.api.reading_viewset import ElementReadingViewSet, view_names
+from elements.api.reading_viewset import ElementReadingViewSet, attribute_names, view_names
 from elements.filters.binding import Vocabulary
 from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
@@ -123,7 +123,8 @@ class ElementPartsViewSet(ElementReadingViewSet):
         query = self.query(request)
         allowed = view_names(self.configuration, view)
         select = query.select(allowed) if only is None else frozenset({only})
-        wanted = Wanted(frozenset({RELATED}), select, query.expand(allowed))
+        expand, fields = query.expand_fields(allowed, (), attribute_names(self.reader.nested))
+        wanted = Wanted(frozenset({RELATED}), select, expand, fields=fields)
         condition = self.condition(query, self._target_vocabulary(view, only))
         query.finish()
         row = self.element_in(view, names["elementId"])

@@ -62,6 +62,7 @@ urlpatterns = [
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
     path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
+    path(f"{ELEMENTS}/query", ElementViewSet.as_view({"post": "query_elements"})),
     path(ELEMENT, ElementViewSet.as_view({**reads("retrieve"), "delete": "destroy"})),
     path(f"{ELEMENT}/attributes", ElementPartsViewSet.as_view(reads("list_attributes"))),
     path(f"{ELEMENT}/attributes/<str:attributeName>", ElementPartsViewSet.as_view(reads("get_attribute"))),

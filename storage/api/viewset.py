@@ -43,8 +43,10 @@ from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
 from storage.access.token_addresses import note_address
 from storage.api.authentication import authenticate, digest_in_header
-from storage.api.conditional_requests import WEAK, Prepared, accepts_replica, asks_for_any, is_known, not_modified
+from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified, without_body
+from storage.api.cross_origin import is_preflight, preflight_response
 from storage.api.moments import AS_OF, moment_of, require_record
+from storage.api.preferences import accepts_replica, prefers_minimal
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
@@ -66,8 +68,8 @@ NAMELESS = (
 )
 NO_ROLE = "This requires the permission ShowElement, which no role of the caller grants."
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
-# Tells a client that a response has identities only, or comes from the replica (RFC 7240).
-APPLIED = "Preference-Applied"
+# Tells a client that a response has no body or identities only, or comes from the replica (RFC 7240).
+APPLIED, MINIMAL = "Preference-Applied", "return=minimal"
 KEPT_HEADERS = ("ETag", "Location", APPLIED)
 # The status, stored with the headers if it is not 200. No header has a colon in its name.
 KEPT_STATUS = ":status"
@@ -96,6 +98,10 @@ class ApiViewSet(ViewSet):
     """The caller whose rate limit the request counts for already."""
     api_version: str = ""
     varies_by_language = False
+    must_tell = False
+    """Whether this response tells something that no read tells again."""
+    has_created = False
+    """Whether the request has created the resource in `Location`."""
     timeout: int
     """Seconds that a statement of the request may take."""
     moment: datetime | None = None
@@ -159,6 +165,9 @@ class ApiViewSet(ViewSet):
         if self.context.type not in (self.operation.contexts or STORAGES):
             raise NotFound("There is nothing at this address.")
         if action is None:
+            if self.is_confirmed and is_preflight(request._request, context.storage):
+                throttle_address(request._request)
+                return preflight_response(self.allowed_methods)
             raise MethodNotAllowed(str(request.method))
         if not accepts(request.META.get("HTTP_ACCEPT", ""), self.media_types(request)):
             raise NotAcceptable
@@ -318,7 +327,7 @@ class ApiViewSet(ViewSet):
         """
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
-            return change()
+            return self._minimal(request, change())
         if not KEY.fullmatch(key):
             raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
         plain = request._request
@@ -330,14 +339,26 @@ class ApiViewSet(ViewSet):
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
             status = int(kept.headers.pop(KEPT_STATUS, HTTPStatus.OK))
-            return HttpResponse(kept.body, content_type=JSON_TYPE, status=status, headers=kept.headers)
-        response = change()
+            response = HttpResponse(kept.body, content_type=JSON_TYPE, status=status, headers=kept.headers)
+            return response if kept.body else without_body(response)
+        response = self._minimal(request, change())
         is_short = len(response.content) <= settings.KEPT_RESPONSE_BYTES
-        short = self.kept_answer(response) if is_short else self.reduced_answer()
+        short = response
+        if response.content:
+            short = self.kept_answer(response) if is_short else self.reduced_answer()
         headers = {name: short[name] for name in KEPT_HEADERS if name in short}
         headers |= {KEPT_STATUS: str(short.status_code)} if short.status_code != HTTPStatus.OK else {}
         keep_answer(note, self.caller.label, key, short.content, headers)
         return response
+
+    def _minimal(self, request: Request, response: HttpResponse) -> HttpResponse:
+        """Return the response to a change without its body, if the client prefers that (D575)."""
+        must_tell = self.must_tell or self.operation.tells_once
+        if must_tell or response.status_code != HTTPStatus.OK or not prefers_minimal(request):
+            return response
+        kept = {name: response[name] for name in KEPT_HEADERS if name in response}
+        status = HTTPStatus.CREATED if self.has_created else HTTPStatus.NO_CONTENT
+        return without_body(HttpResponse(status=status, headers={**kept, APPLIED: MINIMAL}))
 
     def body_of(self, request: Request) -> bytes:
         """Return what distinguishes the body of a request from others with the same Idempotency-Key."""
@@ -351,7 +372,7 @@ class ApiViewSet(ViewSet):
         """Return a short form of the response to a change: it replaces one that is too large to send or to keep."""
         message = "The change was made. Its response is too large; read the resource again."
         response = HttpResponse(to_json({"message": message, "output": "volatile", "type": "success"}), JSON_TYPE)
-        response[APPLIED] = "return=minimal"
+        response[APPLIED] = MINIMAL
         return response
 
     def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:

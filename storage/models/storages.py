@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
 from storage.options import EVENT_DAYS, MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
+from storage.origins import validate_origins
 
 
 class StorageCollection(models.Model):
@@ -69,6 +70,17 @@ class Storage(models.Model):
         default=False,
         help_text=_("Accept the token as a query parameter. Not recommended: addresses appear in logs."),
     )
+    allowed_origins = models.TextField(
+        _("web pages of other origins"),
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_origins],
+        help_text=_(
+            "Origins whose pages may call the API from a browser (CORS), one on each line, such as"
+            " https://app.example.org. Leave empty to allow none."
+        ),
+    )
     stuck_after_days = models.PositiveSmallIntegerField(
         _("tasks count as stuck after"),
         default=STUCK_AFTER_DAYS,
@@ -120,6 +132,11 @@ class Storage(models.Model):
         if is_new:
             # On one server a trigger has made it. On Citus a trigger of this table cannot.
             StorageRevision.objects.bulk_create([StorageRevision(storage=self)], ignore_conflicts=True)
+
+    @property
+    def origins(self) -> list[str]:
+        """The allowed origins, exactly as browsers send them."""
+        return self.allowed_origins.split()
 
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())

@@ -50,6 +50,8 @@ OPERATIONS = {
     "listElements, with a text": f"{VIEWS}/detail/elements?$filter=Contains(purp, 'order') OR Contains(purp, 'result')",
     "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
     "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",
+    "listElements, with names": f"{VIEWS}/detail/elements?$resources=names",
+    "listElements, with fields": f"{VIEWS}/detail/elements?$expandRelated=systems(name,scope),owner(name),children(name)",
     "listElements, a table": f"{VIEWS}/detail/elements?$format=csv&$page=1&$pageSize=100",
     "getElement": f"{VIEWS}/detail/elements/{ROOT}",
     "getElement, filtered": f"{VIEWS}/detail/elements/{ROOT}?$filter=type -eq mainProcess",

@@ -153,6 +153,10 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getViewConfiguration": Request("GET", "rest/facets/processes/views/detail/config"),
     "getTypeConfiguration": Request("GET", "rest/facets/processes/views/detail/config/subProcess"),
     "listElements": Request("GET", "rest/facets/processes/views/detail/elements"),
+    "queryElements": Request("POST", "rest/facets/processes/views/detail/elements/query", lambda _: {"pageSize": 0}),
+    "queryElements, by roles": Request(
+        "POST", "rest/facets/users/views/list/elements/query", lambda _: {"filter": "roleEditor -eq true"}
+    ),
     "getElement, own roles": Request("GET", f"{ANNA}?$select=roleEditor"),
     "getAttribute, own sign-ins": Request("GET", f"{ANNA}/attributes/userLoginCount"),
     "listChanges, own": Request("GET", f"{ANNA}/history"),
