@@ -75,9 +75,7 @@ def slow_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let changes commit in another order than they were made, and let some of them roll back."""
     once = ApiViewSet.once
 
-    def delayed(
-        self: ApiViewSet, storage: Storage, request: Any, change: Callable[[], HttpResponse]
-    ) -> HttpResponse:
+    def delayed(self: ApiViewSet, storage: Storage, request: Any, change: Callable[[], HttpResponse]) -> HttpResponse:
         response = once(self, storage, request, change)
         time.sleep(random.choice((0, 0, 0.01, 0.03, 0.1)))
         if random.random() < 0.1:
