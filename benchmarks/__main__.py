@@ -8,6 +8,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -23,6 +25,7 @@ from benchmarks.workloads import (
     CONNECTIONS,
     ELEMENTS,
     FLOOR,
+    OURS,
     PLAIN,
     READ,
     RELEASED,
@@ -104,6 +107,7 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
 
     yield Step("Workloads", 1 + 9 * size + 0.15 * scale.plain_seconds, lambda: measure_load(run, contenders()))
     yield Step("Row-level security", 0.5, lambda: measure_row_level_security(run, contenders()))
+    yield Step("Reads as of a time", 0.5, lambda: measure_past(run, contenders()))
     yield Step("First requests", 0.5, lambda: measure_first_requests(run, contenders()))
     yield Step("Transfer", 0.7, lambda: measure_transfer(run))
     yield Step("Pictures", 0.2, lambda: measure_pictures(run, contenders()))
@@ -191,6 +195,17 @@ def measure_row_level_security(run: Run, contenders: Contenders) -> None:
     columns = {"with": contenders.storage(), "without": contenders.storage(READ, server)}
     measure_cost(run, "W1 with row-level security, times without", columns, StorageRequests.first_page, most=1.15)
     server.close()
+
+
+def measure_past(run: Run, contenders: Contenders) -> None:
+    """Measure reads as of a time before the last changes (D564), in the storage where most changes are made."""
+    present, client = contenders.storage(WRITTEN), TimingClient(contenders.service.port)
+    moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    for number in range(len(OURS)):
+        client.send(present.update(number))
+    columns = {"with": replace(present, as_of=moment), "without": present}
+    measure_cost(run, "W1 as of a time, times today", columns, StorageRequests.first_page, most=3)
+    measure_cost(run, "W2 as of a time, times today", columns, StorageRequests.one, most=3)
 
 
 def measure_cost(

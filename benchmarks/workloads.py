@@ -114,9 +114,13 @@ class StorageRequests:
     server: BenchmarkServer
     key: str
     elements: int = ELEMENTS
+    as_of: str = ""
+    """Time whose content all requests read; empty for today."""
 
     def request(self, path: str, body: bytes | None = None) -> bytes:
         token = self.server.tokens[self.key]
+        if self.as_of:
+            path += f"{'&' if '?' in path else '?'}$asOf={self.as_of}"
         return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", token, body)
 
     def view(self, path: str, body: bytes | None = None, facet: str = "processes") -> bytes:

@@ -128,6 +128,7 @@ MIDDLEWARE = [
     "repository_site.operations.metrics.requests.RequestCountMiddleware",
     "repository_site.core.middleware.RequestLogMiddleware",
     "repository_site.core.policies.PolicyMiddleware",
+    "storage.api.cross_origin.CrossOriginMiddleware",
     "repository_site.operations.health.HealthMiddleware",
     "repository_site.operations.metrics.page.MetricsPageMiddleware",
     "repository_site.core.middleware.TrustedProxyMiddleware",

@@ -156,6 +156,8 @@ def _read(run: ExampleRecorder) -> None:
     run.call("getTypeSchema", {"type": "tag"})
     systems = {"$filter": "Contains(name, 'ERP')", **NAMES_ONLY, "$page": "1", "$pageSize": "2"}
     run.call("listElements", {"facetId": "it", "viewId": "list"}, systems)
+    two = {"ids": [ORDER, DIRECTION], "resources": ["attributes"], "select": ["name"]}
+    run.call("queryElements", {"facetId": "processes", "viewId": "list"}, body=two)
     run.call("searchElements", {}, {"q": "order par", "culture": "1033", "$page": "1", "$pageSize": "2"})
     run.call("suggestElements", {}, {"q": "ord"})
     call = {"name": "search", "arguments": {"text": "order parts", "type": "subProcess"}}
@@ -174,6 +176,9 @@ def _read(run: ExampleRecorder) -> None:
     )
     run.call("getElementInfo", order)
     run.call("listVersions", order, NAMES_ONLY)
+    erp = {"facetId": "it", "viewId": "detail", "elementId": "c4fda35f-b1b8-57e2-9f61-4ab6032426db"}
+    run.call("compareElement", erp, {"from": "1.0"})
+    run.call("compareStorage", {}, {"from": run.now.isoformat(), "$page": "1", "$pageSize": "10"})
     run.call("listReporting", {"facetId": "it"}, {**NAMES_ONLY, "$pageSize": "1"})
     run.call("getReporting", {"facetId": "it", "elementId": "5aac2d44-e6f0-5343-9ffb-50e06f39b1e5"}, NAMES_ONLY)
     run.call("listReport", {}, {"facet": "tags", "page": "1", "pageSize": "1"})

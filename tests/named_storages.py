@@ -21,6 +21,10 @@ TABLES = re.compile(
 )
 # A column, a type, and a table that the statement names elsewhere.
 ELSEWHERE = {".", ":", "AS", "OF"}
+# A table with its past rows beside it (D564): the condition on both is that on the sub-select.
+WITH_PAST = re.compile(
+    r"""\(SELECT [\w, :']+ FROM ("?)([a-z_]+)\1 UNION ALL SELECT [\w, ]+ FROM [a-z_]*_past[a-z]+\)"""
+)
 STATEMENTS = re.compile(r"\s*\(?\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
@@ -49,7 +53,7 @@ class StorageWatch:
         """Return the tenant tables of a statement without a condition on their storage."""
         if not STATEMENTS.match(sql):
             return []
-        text = TEXTS.sub("''", sql)
+        text = WITH_PAST.sub(r"\2", TEXTS.sub("''", sql))
         conditions = Counter(re.findall(r"""([\w"]+)\.storage_id = """, text))
         found = [match for match in TABLES.finditer(text) if match["table"] in self.tables]
         return [match["table"] for match in found if not self._is_named(match, text, conditions)]

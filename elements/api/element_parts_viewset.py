@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -12,11 +11,11 @@ from elements import derived
 from elements.api import query_parameters
 from elements.api.element_serializers import AttributeMapSerializer, ReferrersSerializer, RelatedMapSerializer
 from elements.api.query import CONTEXT
-from elements.api.reading_viewset import ElementReadingViewSet, view_names
+from elements.api.reading_viewset import ElementReadingViewSet, attribute_names, view_names
 from elements.filters.binding import Vocabulary
 from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
-from elements.reading.bounds import check_response
+from elements.reading.bounds import BoundedWriter
 from elements.reading.lists.filtering import view_vocabulary, vocabulary_of
 from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, read_referrers
 from elements.reading.related import RelatedAssembler
@@ -26,7 +25,7 @@ from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
 from repository_site.core.problems import NotFound
 from repository_site.core.rest.operation import Operation
-from repository_site.core.rest.rendering import counted, to_json
+from repository_site.core.rest.rendering import counted
 from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 
@@ -124,7 +123,8 @@ class ElementPartsViewSet(ElementReadingViewSet):
         query = self.query(request)
         allowed = view_names(self.configuration, view)
         select = query.select(allowed) if only is None else frozenset({only})
-        wanted = Wanted(frozenset({RELATED}), select, query.expand(allowed))
+        expand, fields = query.expand_fields(allowed, (), attribute_names(self.reader.nested))
+        wanted = Wanted(frozenset({RELATED}), select, expand, fields=fields)
         condition = self.condition(query, self._target_vocabulary(view, only))
         query.finish()
         row = self.element_in(view, names["elementId"])
@@ -188,9 +188,9 @@ class ElementPartsViewSet(ElementReadingViewSet):
         row = self.element_in(view, names["elementId"])
 
         def list_referrers() -> HttpResponse:
-            offset = (paging.page - 1) * paging.size
+            write, offset = BoundedWriter(), (paging.page - 1) * paging.size
             found = read_referrers(self.reader, row, contexts, limit=paging.size, offset=offset)
-            payload = counted("values", list(self._referrers(found.page)))
+            payload = counted("values", list(map(write, map(self._referrer, found.page))))
             payload |= {"contexts": found.counts, "isComplete": found.is_complete}
             response = self.answer_bounded(payload)
             self.add_page_headers(response, paging.page, paging.size, found.total(contexts))
@@ -198,20 +198,11 @@ class ElementPartsViewSet(ElementReadingViewSet):
 
         return Prepared(list_referrers)
 
-    def _referrers(self, page: Iterable[Referrer]) -> Iterator[orjson.Fragment]:
-        """Write entries one by one: each may repeat the long name of a diagram (D188)."""
-        size = 0
-        for each in page:
-            part = to_json(self._referrer(each))
-            size += len(part)
-            check_response(size)
-            yield orjson.Fragment(part)
-
     def _referrer(self, referrer: Referrer) -> Wire:
-        found = self.named_reference(referrer.identity, referrer.names)
+        found = self.reader.named_reference(referrer.identity, referrer.names)
         found["context"] = referrer.context
         add_part(found, "diagrams", [self._diagram(each) for each in referrer.diagrams])
         return found
 
     def _diagram(self, diagram: DiagramOfReferrer) -> Wire:
-        return {"properties": {"shapeId": diagram.shape}, **self.named_reference(diagram.owner, diagram.names)}
+        return {"properties": {"shapeId": diagram.shape}, **self.reader.named_reference(diagram.owner, diagram.names)}

@@ -57,15 +57,19 @@ class NestedReferenceSerializer(IdentifiedSerializer):
     exactly_one = ("versionId", "creationId")
 
     attributes = attribute_map()
+    values = plain_values()
 
 
 class ReferenceSerializer(IdentifiedSerializer):
-    """Reference to an element. `related` is present if the reference is expanded."""
+    """Reference to an element. `related` is present if the reference is expanded, `attributes` if the request asks for
+    names or other attributes of references."""
 
     exactly_one = ("versionId", "creationId")
 
     properties = ShapePropertiesSerializer(required=False)
     expandUri = serializers.CharField(required=False)
+    attributes = attribute_map()
+    values = plain_values()
     related = serializers.DictField(child=NestedReferenceSerializer(many=True), required=False)
 
 

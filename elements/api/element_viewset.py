@@ -23,6 +23,7 @@ from elements.api.element_serializers import (
     SuccessSerializer,
     UpdateSerializer,
 )
+from elements.api.list_query import LIST_NAMES, ElementQuerySerializer, read_list_query
 from elements.api.query import CULTURE, EXPAND, FORMAT, Paging, QueryParameters
 from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
@@ -43,6 +44,7 @@ from elements.writing.findings import Findings
 from elements.writing.inputs import InputReader
 from elements.writing.updating import update_elements
 from elements.writing.writers import Writer
+from facets.configuration import CompiledView
 from repository_site.core.problems import Forbidden, Problem
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted, to_json
@@ -56,6 +58,9 @@ class ElementViewSet(ElementWritingViewSet):
         """Add the media type of a table. Clients that accept only JSON get one as well, if `$format` asks for it."""
         asked = request._request.GET.get(FORMAT)
         known = self.operation.media_types
+        if self.operation.body is ElementQuerySerializer:
+            # The body, which names the format, is read later.
+            return (*known, *[each.media_type for each in TableFormat])
         return (TableFormat(asked).media_type, *known) if asked in set(TableFormat) else known
 
     @Operation(
@@ -71,22 +76,46 @@ class ElementViewSet(ElementWritingViewSet):
         """Return the root elements of a hierarchical view, or all elements of a flat view.
 
         `$page`, `$pageSize` or `$pageSelectionKey` ask for one page; without them the whole list is streamed.
-        `$orderBy` sorts it. `$format` returns a table for spreadsheets, with a row for each element and columns for its
-        id, its attributes in each culture, and its references by name and id.
+        `$pageSize=0` returns the number of elements only. `$orderBy` sorts the list. `$format` returns a table for
+        spreadsheets, with a row for each element and columns for its id, its attributes in each culture, and its
+        references by name and id.
+        """
+        return self._list(self.view_of(names), self.query(request))
+
+    @Operation(
+        "queryElements",
+        tag="elements",
+        summary="List elements of a view, with a body",
+        versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.QUERIED,
+        is_conditional=True,
+        body=ElementQuerySerializer,
+        responses=ELEMENT_LIST,
+    )
+    def query_elements(self, request: Request, **names: str) -> Prepared:
+        """Return a list as GET does, with its parameters in the body: for long filters, and for many ids.
+
+        `ids` names the elements to return, in place of those that the view lists. The other fields are the parameters
+        of the list without `$`; messages name them with it. `$asOf` stays in the address. The operation only reads.
         """
         view = self.view_of(names)
-        query = self.query(request)
+        QueryParameters(request._request.GET, self.operation.query_names).finish()
+        asked = read_list_query(request.data)
+        parameters = QueryParameters(asked.parameters, LIST_NAMES)
+        return self._list(view, self.in_cultures(parameters), asked.ids)
+
+    def _list(self, view: CompiledView, query: QueryParameters, only: Sequence[str] | None = None) -> Prepared:
         wanted, condition = self.wanted(query, view)
-        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging()
+        order, paging = self.order(query, view_vocabulary(self.configuration, view)), query.paging(smallest=0)
         table, select = query.table_format(), query.selected()
-        if table and wanted.expand:
+        if table and (wanted.expand or wanted.fields):
             query.problems.append(f"{EXPAND}: a table has no references of references; leave it out.")
         if table and self.reader.cultures:
             query.problems.append(f"{CULTURE}: a table has a column for each culture; leave it out.")
         query.finish()
 
         def list_elements() -> HttpResponseBase:
-            selection = self.list_selection(view).ordered_by(order).matching(narrowed(condition))
+            selection = self.list_selection(view, only).ordered_by(order).matching(narrowed(condition))
             if table:
                 columns = view_columns(view, self.configuration.cultures.data, select, wanted.resources)
                 return self.answer_table(table, view, columns, selection, paging)
@@ -101,6 +130,7 @@ class ElementViewSet(ElementWritingViewSet):
         versions=ApiVersions.up_to("4.0"),
         parameters=[*query_parameters.LIST, *query_parameters.WRITTEN],
         writes=True,
+        creates=True,
         reads_without_body=True,
         body=UpdateSerializer,
         responses=ELEMENT_LIST,
@@ -119,6 +149,7 @@ class ElementViewSet(ElementWritingViewSet):
         findings = Findings()
         given = InputReader(findings).elements(request.data)
         refuse_many(sum(1 + each.makes for each in given), "elements")
+        self.has_created = len(given) == 1 and not given[0].names_something
         versions = update_elements(writer, view, given, findings, lambda rows: self.check_match(request, rows))
         return self.answer_versions(view, versions)
 
@@ -199,6 +230,7 @@ class ElementViewSet(ElementWritingViewSet):
         tag="elements",
         summary="List the children of an element",
         versions=ApiVersions.up_to("4.0"),
+        parameters=query_parameters.PAST,
         is_conditional=True,
         responses=ELEMENT_LIST,
     )

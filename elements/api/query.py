@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,13 +25,17 @@ CULTURE, FALLBACK = "$culture", "$fallback"
 # The orders of logs, by whether the newest entry comes first.
 TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
+# An item of `$expandRelated`: a context, or a context or part with attributes in brackets. Everything else is `rest`.
+ITEM = re.compile(r"(?P<place>[^,()]*)(?:\((?P<fields>[^()]*)\)\s*)?(?P<rest>[^,]*)(?P<end>,|$)")
+CONTEXT_KIND = "a related context of this view's types"
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """A page of a list. `key` is the id of an element: the page that contains it replaces `page`."""
+    """A page of a list. `key` is the id of an element: the page that contains it replaces `page`. Size 0 asks for the
+    number of elements only."""
 
     page: int
     size: int
@@ -112,9 +116,9 @@ class QueryParameters:
         if self.problems:
             raise Unreadable(f"{len(self.problems)} parameters are invalid.", self.problems)
 
-    def resources(self, usual: frozenset[str]) -> frozenset[str]:
+    def resources(self, usual: frozenset[str], known: Sequence[str] = RESOURCES) -> frozenset[str]:
         names = self._names(RESOURCES_NAME)
-        return usual if names is None else self._known(RESOURCES_NAME, names, RESOURCES, "a resource")
+        return usual if names is None else self._known(RESOURCES_NAME, names, known, "a resource")
 
     def select(self, names: Names) -> frozenset[str] | None:
         wanted = self._names(SELECT)
@@ -124,18 +128,37 @@ class QueryParameters:
 
     def expand(self, names: Names) -> frozenset[str]:
         wanted = self._names(EXPAND) or []
-        return self._known(EXPAND, wanted, names.contexts, "a related context of this view's types")
+        return self._known(EXPAND, wanted, names.contexts, CONTEXT_KIND)
 
-    def paging(self) -> Paging | None:
+    def expand_fields(
+        self, names: Names, parts: Iterable[str], attributes: Set[str]
+    ) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+        """Return the contexts to expand, and the attributes that references have in addition: `owner(name)` (D574)."""
+        plain, fields = list[str](), dict[str, frozenset[str]]()
+        for found in _items(self.text(EXPAND)):
+            place, given = found["place"].strip(), found["fields"]
+            if given is None or found["rest"]:
+                plain.append(found[0].removesuffix(",").strip())
+            else:
+                self._known(EXPAND, [place], [*names.contexts, *parts], CONTEXT_KIND)
+                wanted = [each.strip() for each in given.split(",")]
+                known = self._known(EXPAND, wanted, attributes, "an attribute of the types of this storage")
+                fields[place] = fields.get(place, frozenset()) | known
+        return self._known(EXPAND, plain, names.contexts, CONTEXT_KIND), fields
+
+    def paging(self, smallest: int = 1) -> Paging | None:
         """Return the requested page, None for the whole list."""
         page_name, size_name = self.page_names
-        page, size = self.number(page_name, MAX_PAGE), self.number(size_name, settings.MAX_PAGE_SIZE)
+        page, size = self.number(page_name, MAX_PAGE), self.number(size_name, settings.MAX_PAGE_SIZE, smallest)
         key = self.text(PAGE_SELECTION_KEY)
         if key is not None and not GUID.fullmatch(key):
             self.problems.append(f"{PAGE_SELECTION_KEY}: {printable(key, 40)!r} is not a GUID.")
         if page is None and size is None and key is None:
             return None
-        return Paging(page or 1, size or min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE), key and key.lower())
+        if size == 0 and key is not None:
+            self.problems.append(f"{PAGE_SELECTION_KEY}: {PAGE_SIZE}=0 returns no page; leave one of them out.")
+        usual = min(DEFAULT_PAGE_SIZE, settings.MAX_PAGE_SIZE)
+        return Paging(page or 1, usual if size is None else size, key and key.lower())
 
     def page(self) -> Paging:
         """Return the requested page of a list that is always paged, by default the first."""
@@ -185,14 +208,14 @@ class QueryParameters:
             self.problems.append(f"{ORDER_BY}: expected {listed([*TIME_ORDERS], 'or')}, not {printable(text, 40)!r}.")
         return bool(found)
 
-    def number(self, name: str, most: int) -> int | None:
-        """Return the value of a parameter from 1 to `most`; None if it is absent or wrong."""
+    def number(self, name: str, most: int, least: int = 1) -> int | None:
+        """Return the value of a parameter from `least` to `most`; None if it is absent or wrong."""
         text = self.text(name)
         if text is None:
             return None
-        if re.fullmatch(r"[0-9]{1,10}", text) and 1 <= int(text) <= most:
+        if re.fullmatch(r"[0-9]{1,10}", text) and least <= int(text) <= most:
             return int(text)
-        self.problems.append(f"{name}: expected a whole number from 1 to {most}, not {printable(text, 40)!r}.")
+        self.problems.append(f"{name}: expected a whole number from {least} to {most}, not {printable(text, 40)!r}.")
         return None
 
     def names_among(self, name: str, known: Iterable[str], kind: str) -> tuple[str, ...]:
@@ -208,9 +231,19 @@ class QueryParameters:
     def _known(self, name: str, wanted: list[str], known: Iterable[str], kind: str) -> frozenset[str]:
         for each in wanted:
             if each not in known:
-                hint = f"; use {listed(RESOURCES, 'or')}" if known is RESOURCES else self._hint(each, known)
+                hint = f"; use {listed([*known], 'or')}" if name == RESOURCES_NAME else self._hint(each, known)
                 self.problems.append(f"{name}: {printable(each, 40)!r} is not {kind}{hint}.")
         return frozenset(wanted)
 
     def _hint(self, name: str, known: Iterable[str]) -> str:
         return similar_hint(name, known, len(self.problems))
+
+
+def _items(text: str | None) -> Iterator[re.Match[str]]:
+    start: int | None = None if text is None else 0
+    while text is not None and start is not None:
+        found = ITEM.match(text, start)
+        if found is None:
+            return
+        yield found
+        start = found.end() if found["end"] else None

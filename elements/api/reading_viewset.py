@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -20,10 +20,9 @@ from elements.api.entity_tags import code_digest
 from elements.api.query import FILTER, ORDER_BY, PAGE, PAGE_SELECTION_KEY, PAGE_SIZE, Names, Paging, QueryParameters
 from elements.filters.binding import Vocabulary
 from elements.filters.conditions import Condition
-from elements.naming import NAME
 from elements.permissions import sees_drafts
-from elements.reading.assembly.assembler import Assembler, Reader
-from elements.reading.assembly.projection import ATTRIBUTES, USUAL_RESOURCES, Wanted
+from elements.reading.assembly.assembler import REFERENCE_PARTS, Assembler, Reader
+from elements.reading.assembly.projection import NAMES, RESOURCES, USUAL_RESOURCES, Wanted
 from elements.reading.bounds import TooHeavy, checked
 from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
 from elements.reading.lists import selection as selecting
@@ -32,8 +31,7 @@ from elements.reading.lists.filtering import compile_filter, view_vocabulary
 from elements.reading.lists.ordering import read_order
 from elements.reading.lists.selection import Selection
 from elements.reading.lists.streams import Stream, limit_stream
-from elements.reading.names import ByCulture
-from elements.reading.rows import Audience, Identity, VersionRow, any_version
+from elements.reading.rows import Audience, VersionRow, any_version
 from elements.tables.columns import TableColumns
 from elements.tables.formats import TableFormat, whole_table
 from elements.tables.rows import TableRows
@@ -43,11 +41,12 @@ from facets.configuration import CompiledView, Configuration, configuration_of
 from repository_site.core.database.statements import Inquiry, ask
 from repository_site.core.fairness.admission import stream_ticket
 from repository_site.core.problems import NotFound, Unreadable
-from repository_site.core.rest.rendering import JSON_TYPE, stream_counted, to_json
+from repository_site.core.rest.rendering import JSON_TYPE, answer, stream_counted, to_json
 from repository_site.core.rest.streamed_response import StreamedResponse
 from repository_site.core.wording import GUID, printable
 from storage.api.conditional_requests import asks_for_any
 
+ALL_RESOURCES = (*RESOURCES, NAMES)
 # Elements in one batch of a streamed list.
 BATCH = 500
 # A value of a streamed list as JSON in pieces, with the length of the list.
@@ -105,9 +104,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
+        asked = (request.get_full_path(), self.request.data) if self.operation.body else request.get_full_path()
         parts = (
             storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
-            request.get_full_path(), self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
+            asked, self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
         )  # fmt: skip
         return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
 
@@ -126,7 +126,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def query(self, request: Request) -> QueryParameters:
         """Return the query parameters. The operation refuses `$` parameters that it does not declare."""
-        query = QueryParameters(request._request.GET, self.operation.query_names, self.page_names)
+        return self.in_cultures(QueryParameters(request._request.GET, self.operation.query_names, self.page_names))
+
+    def in_cultures(self, query: QueryParameters) -> QueryParameters:
+        """Let the reader write plain values in `$culture`, if present."""
         if cultures := query.cultures(self.configuration.cultures):
             self.__dict__["reader"] = replace(self.reader, cultures=cultures)
         return query
@@ -159,18 +162,15 @@ class ElementReadingViewSet(ConfiguredViewSet):
             raise NotFound(f"There is no element {element_id.lower()}.")
         return found
 
-    def named_reference(self, to: Identity, names: ByCulture) -> dict[str, Any]:
-        """Return a reference to an element, with its names."""
-        found = self.reader.reference(to)
-        return {**found, ATTRIBUTES: {NAME: names}} if names else found
-
-    def list_selection(self, view: CompiledView) -> Selection:
-        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types."""
+    def list_selection(self, view: CompiledView, only: Sequence[str] | None = None) -> Selection:
+        """Return the selection that a view lists (D7): roots if it is hierarchical, else all elements of its types.
+        `only` names elements of these types instead, wherever they are in the tree."""
         audience, ids = self.reader.audience, self.configuration.type_ids
-        if view.view.is_hierarchical:
+        if only is None and view.view.is_hierarchical:
             roots = [str(ids[key]) for key, each in view.types.items() if each.is_root]
             return selecting.roots_of_types(audience, roots)
-        return selecting.of_types(audience, [str(ids[key]) for key in view.types])
+        found = selecting.of_types(audience, [str(ids[key]) for key in view.types])
+        return found if only is None else found.matching(selecting.these_elements(only))
 
     def condition(self, query: QueryParameters, vocabulary: Vocabulary) -> Condition | None:
         """Return the condition of `$filter`, if present."""
@@ -191,7 +191,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
     ) -> tuple[Wanted, Condition | None]:
         """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
         allowed = view_names(self.configuration, view)
-        wanted = Wanted(query.resources(USUAL_RESOURCES), query.select(allowed), query.expand(allowed), also)
+        resources, select = query.resources(USUAL_RESOURCES, ALL_RESOURCES), query.select(allowed)
+        expand, fields = query.expand_fields(allowed, REFERENCE_PARTS, attribute_names(self.reader.nested))
+        names = NAMES in resources
+        parts = resources - {NAMES} or USUAL_RESOURCES
+        wanted = Wanted(parts, select, expand, also, fields, names)
         return wanted, self.condition(query, view_vocabulary(self.configuration, view))
 
     def matches(self, row: VersionRow, condition: Condition | None) -> bool:
@@ -256,7 +260,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def _answer_page(self, batches: ElementBatches, selection: Selection, paging: Paging) -> HttpResponseBase:
         found = self._find_page(selection, paging)
-        response: HttpResponseBase | None = self._answer_whole(batches, found.versions)
+        response: HttpResponseBase | None
+        if paging.size:
+            response = self._answer_whole(batches, found.versions)
+        else:
+            response = answer({"count": found.total, self.list_name: []})
         if response is None:
             response = self._stream_elements(batches, found.keys)
         self.add_page_headers(response, found.page, paging.size, found.total)
@@ -271,7 +279,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
             page = place // paging.size + 1
         total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
         versions: list[str] = []
-        if offset < total:
+        if paging.size and offset < total:
             start = milestone_before(selection, self.content_state, offset)
             versions = selecting.find_page(selection, paging.size, offset, start)
         return FoundPage(page, total, versions, lambda: selecting.page_keys(selection, paging.size, offset))
@@ -299,7 +307,9 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def add_page_headers(self, response: HttpResponseBase, page: int, size: int, total: int) -> None:
         response["X-Total-Count"] = str(total)
-        response["Link"] = self._links(page, size, total)
+        # The links are addresses, which do not contain a body.
+        if size and self.operation.body is None:
+            response["Link"] = self._links(page, size, total)
 
     def _links(self, page: int, size: int, total: int) -> str:
         last = max(1, -(-total // size))
@@ -319,6 +329,16 @@ class ElementReadingViewSet(ConfiguredViewSet):
                 address = f"{self.base}{iri_to_uri(request.path)}?{parameters.urlencode(safe='$,')}"
                 links.append(f'<{address}>; rel="{relation}"')
         return ", ".join(links)
+
+
+def attribute_names(configuration: Configuration) -> frozenset[str]:
+    """Return the attributes that references can have in addition (D574): those of all types that the caller sees."""
+
+    def make() -> frozenset[str]:
+        properties = [each for type in configuration.types.values() for each in type.properties]
+        return frozenset(each.key for each in properties if each.attribute)
+
+    return configuration.keep("attribute names", make)
 
 
 def view_names(configuration: Configuration, view: CompiledView) -> Names:

@@ -51,7 +51,7 @@ class ReportingViewSet(ElementReadingViewSet):
         tag="reporting",
         summary="Get an element for reporting",
         versions=ApiVersions.up_to("4.0"),
-        parameters=query_parameters.ONE,
+        parameters=query_parameters.ONE_REPORT,
         is_conditional=True,
         responses=ReportSerializer,
     )
@@ -75,7 +75,7 @@ class ReportingViewSet(ElementReadingViewSet):
             also=frozenset(REPORTING_ATTRIBUTES),
         )
         condition, order = self.condition(query, self._vocabulary(view)), self.order(query, self._vocabulary(view))
-        paging = query.paging()
+        paging = query.paging(smallest=0)
         query.finish()
         if element_id is None:
             selection = self.list_selection(view).ordered_by(order)

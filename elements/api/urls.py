@@ -3,6 +3,7 @@
 from django.urls import path
 
 from elements.api.bulk.bulk_viewset import BulkViewSet
+from elements.api.comparing.comparison_viewset import ComparisonViewSet
 from elements.api.compatible.data_viewset import DataViewSet
 from elements.api.compatible.report_viewset import CompatibleReportViewSet
 from elements.api.diagrams.bpmn_viewset import BpmnViewSet
@@ -39,6 +40,7 @@ TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
+    path(f"{REST}/compare", ComparisonViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
     path(f"{REST}/search/suggestions", SearchViewSet.as_view(reads("suggest_elements"))),
     path(f"{REST}/files", FileViewSet.as_view({"post": "create"})),
@@ -60,6 +62,7 @@ urlpatterns = [
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
     path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
+    path(f"{ELEMENTS}/query", ElementViewSet.as_view({"post": "query_elements"})),
     path(ELEMENT, ElementViewSet.as_view({**reads("retrieve"), "delete": "destroy"})),
     path(f"{ELEMENT}/attributes", ElementPartsViewSet.as_view(reads("list_attributes"))),
     path(f"{ELEMENT}/attributes/<str:attributeName>", ElementPartsViewSet.as_view(reads("get_attribute"))),
@@ -68,6 +71,7 @@ urlpatterns = [
     path(f"{ELEMENT}/referencedBy", ElementPartsViewSet.as_view(reads("list_referrers"))),
     path(f"{ELEMENT}/children", ElementViewSet.as_view(reads("list_children"))),
     path(f"{ELEMENT}/delete", ElementViewSet.as_view({"post": "delete_element_by_post"})),
+    path(f"{ELEMENT}/compare", ComparisonViewSet.as_view(reads("retrieve"))),
     path(f"{ELEMENT}/history", ElementViewSet.as_view(reads("list_changes"))),
     path(f"{ELEMENT}/info", ElementViewSet.as_view(reads("get_element_info"))),
     path(f"{ELEMENT}/versions", ElementViewSet.as_view(reads("list_versions"))),

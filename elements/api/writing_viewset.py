@@ -24,7 +24,8 @@ from repository_site.core.problems import Invalid, PreconditionFailed, TooLarge,
 from repository_site.core.rest.rendering import JSON_TYPE, answer, counted
 from storage.access.callers import narrow_to
 from storage.api.conditional_requests import ANY, given_tags
-from storage.api.viewset import APPLIED, has_no_body
+from storage.api.preferences import prefers_minimal
+from storage.api.viewset import APPLIED, MINIMAL, has_no_body
 from storage.models import Storage
 
 
@@ -99,6 +100,8 @@ class ElementWritingViewSet(ElementReadingViewSet):
         The entity tag is that of the version alone: it is for `If-Match`, not for conditional reads (D135).
         """
         self._changed = versions
+        if prefers_minimal(self.request):
+            return self._answer_tag(view, versions)
         batches = ElementBatches(Assembler(self.reader, view, Wanted()))
         try:
             response = HttpResponse(batches.written(self.list_name, versions), content_type=JSON_TYPE)
@@ -108,6 +111,16 @@ class ElementWritingViewSet(ElementReadingViewSet):
             response["ETag"] = batches.rows[0].entity_tag
         return response
 
+    def _answer_tag(self, view: CompiledView, versions: list[str]) -> HttpResponse:
+        """Return the headers of a response that has no body (D575), without assembling the elements."""
+        response = HttpResponse()
+        if len(versions) == 1:
+            [row] = read_versions(versions, with_attributes=False).values()
+            response["ETag"] = row.entity_tag
+            if self.has_created:
+                response["Location"] = self.reader.address(self.reader.addresses.view(view), row.identity)
+        return response
+
     def reduced_answer(self) -> HttpResponse:
         """Return the identities of the changed elements, if the whole response would be too large (D189)."""
         if not self._changed:
@@ -115,7 +128,7 @@ class ElementWritingViewSet(ElementReadingViewSet):
         found = read_versions(self._changed, with_attributes=False)
         rows = [found[version] for version in self._changed]
         response = answer(counted(self.list_name, [self.reader.identity(row) for row in rows]))
-        response[APPLIED] = "return=minimal"
+        response[APPLIED] = MINIMAL
         if len(rows) == 1:
             response["ETag"] = rows[0].entity_tag
         return response

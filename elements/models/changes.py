@@ -12,6 +12,7 @@ class ElementChange(TenantModel):
     """
 
     concerns = ("element_id",)
+    dated_by = "changed_on"
 
     class Action(models.TextChoices):
         CREATED = "created"

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from django.db import models
 
-from storage.models import TenantModel
+from storage.models.past import DatedModel, past_rows_of
 from storage.models.tenant import tenant_link
 
 
-class Lane(TenantModel):
+class Lane(DatedModel):
     """A lane of the diagram of a version, or a pool: the rectangle around a process and its lanes (D270)."""
 
     storage_through = "version"
@@ -32,7 +32,7 @@ class Lane(TenantModel):
         return str(self.id)
 
 
-class Shape(TenantModel):
+class Shape(DatedModel):
     """An element drawn in the diagram of a version; its id is the shapeId of the API."""
 
     storage_through = "version"
@@ -67,7 +67,7 @@ class Shape(TenantModel):
         return str(self.id)
 
 
-class ShapeFlow(TenantModel):
+class ShapeFlow(DatedModel):
     """An arrow of a diagram: `predecessor` comes before `shape`. Both are of the same version."""
 
     storage_through = "shape"
@@ -90,7 +90,7 @@ class ShapeFlow(TenantModel):
         return f"{self.predecessor_id} -> {self.shape_id}"
 
 
-class BpmnSource(TenantModel):
+class BpmnSource(DatedModel):
     """The BPMN document that was last imported into a version. An export starts from it (D271)."""
 
     storage_through = "version"
@@ -111,3 +111,14 @@ class BpmnSource(TenantModel):
 
     def __str__(self) -> str:
         return str(self.version_id)
+
+
+PastLane = past_rows_of(Lane, past_lane_by_version=("version_id", "position"), past_lane_by_element=("element_id",))
+PastShape = past_rows_of(
+    Shape,
+    past_shape_by_id=("row_id",),
+    past_shape_by_version=("version_id", "position"),
+    past_shape_by_element=("element_id",),
+)
+PastShapeFlow = past_rows_of(ShapeFlow, past_flow_by_shape=("shape_id",), past_flow_by_predecessor=("predecessor_id",))
+PastBpmnSource = past_rows_of(BpmnSource, past_bpmn_source_by_version=("version_id",))

@@ -4,14 +4,14 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from facets.blueprint.cycles import OPEN, Category
-from storage.models import TenantModel
+from storage.models.past import DatedModel, past_rows_of
 from storage.models.tenant import tenant_link
 
 # A function of the database. A counter would repeat its numbers after a restore, and a stale entity tag would match.
 NEW_REVISION = models.Func(function="repository_new_revision", output_field=models.BigIntegerField())
 
 
-class Element(TenantModel):
+class Element(DatedModel):
     """The part of an element that all versions share: type, place in the tree, and the version that each audience sees.
 
     Callers who may see drafts read `newest`, viewers read `published` (D6), so either audience reads with one join. An
@@ -46,7 +46,7 @@ class Element(TenantModel):
         return str(self.id)
 
 
-class ElementVersion(TenantModel):
+class ElementVersion(DatedModel):
     """One version. Attributes are in wire form, `{name: {culture: value}}`, without derived ones."""
 
     storage_through = "element"
@@ -113,3 +113,19 @@ class ElementVersion(TenantModel):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+PastElement = past_rows_of(
+    Element,
+    past_element_by_id=("row_id",),
+    past_element_by_type=("type_id", "row_id"),
+    past_element_by_place=("parent_id", "position", "rank", "row_id"),
+    past_element_by_newest=("newest_id",),
+    past_element_by_published=("published_id",),
+)
+PastElementVersion = past_rows_of(
+    ElementVersion,
+    past_version_by_id=("row_id",),
+    past_version_by_element=("element_id",),
+    past_version_by_name=("sort_name", "row_id"),
+)

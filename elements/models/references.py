@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from django.db import models
 
-from storage.models import TenantModel
+from storage.models.past import DatedModel, past_rows_of
 from storage.models.tenant import tenant_link
 
 
-class Reference(TenantModel):
+class Reference(DatedModel):
     """Reference from a version to an element, in a related context. The reader's audience decides about the version of
     the target (D6)."""
 
@@ -29,3 +29,10 @@ class Reference(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.context} {self.target_id}"
+
+
+PastReference = past_rows_of(
+    Reference,
+    past_reference_by_version=("version_id", "context", "position"),
+    past_reference_by_target=("target_id",),
+)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from repository_site.core.problems import Invalid
+from repository_site.core.rest.rendering import to_json
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,6 +91,19 @@ def check_response(size: int) -> None:
 def checked(content: bytes) -> bytes:
     check_response(len(content))
     return content
+
+
+class BoundedWriter:
+    """Writes the parts of a response one by one, because each may repeat a long name (D188)."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def __call__(self, part: Any) -> orjson.Fragment:
+        written = to_json(part)
+        self._size += len(written)
+        check_response(self._size)
+        return orjson.Fragment(written)
 
 
 class Slices:

@@ -39,8 +39,9 @@ def content_state_of_scope() -> Question[str]:
 
     def understand(rows: list[Row]) -> str:
         [(marks, storage, _)] = rows
-        # What permission sets hide from the caller is as if it were not in the content (D491).
-        return f"{storage} {marks} {engine().hidden}".rstrip() if marks else ""
+        # What permission sets hide from the caller is as if it were not in the content (D491). Every time has its own
+        # content (D564).
+        return f"{storage} {marks} {engine().hidden} {engine().as_of}".rstrip() if marks else ""
 
     return Question(sql, (), understand)
 

@@ -1,6 +1,6 @@
-"""Identities of reference targets, and the texts of references to them.
+"""Identities of reference targets, the texts of references to them, and their names.
 
-Many elements share their targets, so both are cached between requests for as long as the content of the storage does
+Many elements share their targets, so all are cached between requests for as long as the content of the storage does
 not change.
 """
 
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from elements.reading.rows import Audience, Identity, read_identities
 
-# Cache limits over all storages: identities and texts, at 300 to 500 bytes each, and number of states.
-MOST_KEPT = 40_000
+# Cache limits over all storages: identities, texts and names, at 300 to 500 bytes each, and number of states.
+MOST_KEPT = 50_000
 MOST_STATES = 1_000
 # Forms of references in one state: a storage has one or two addresses, which lead to views or to reporting.
 MOST_WAYS = 3
@@ -31,6 +32,8 @@ class KnownTargets:
     found: dict[str, Identity | None] = field(default_factory=dict)
     """Identities by element; None for targets that the audience must not see."""
     texts: dict[Hashable, Texts] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    """Values of the attribute `name` by version; None for versions without one."""
     weight: int = 0
     """Number of entries when last weighed."""
 
@@ -66,7 +69,7 @@ class IdentityCache:
 
     def _weigh(self, known: KnownTargets) -> None:
         # A copy: meanwhile other threads may add texts of another form.
-        weight = len(known.found) + sum(len(each) for each in [*known.texts.values()])
+        weight = len(known.found) + len(known.names) + sum(len(each) for each in [*known.texts.values()])
         self._weight += weight - known.weight
         known.weight = weight
 
@@ -96,6 +99,15 @@ class Identities:
         found.update({each: identity for each in elements if (identity := known.get(each)) is not None})
         return found
 
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The cached names by version."""
+        return {} if self._known is None else self._known.names
+
+    def keep_names(self, names: Mapping[str, Any]) -> None:
+        if self._known is not None and len(self._known.names) + len(names) <= most_of_a_kind():
+            self._known.names.update(names)
+
     def texts(self, way: Hashable) -> Texts:
         """Return the texts of references of this form. Callers add new ones, up to `most_of_a_kind`."""
         if self._known is None:
@@ -107,6 +119,6 @@ class Identities:
 
 
 def most_of_a_kind() -> int:
-    """Limit the entries of each kind (identities, and texts of each form), so that one state alone cannot exceed the
-    limit."""
-    return MOST_KEPT // (1 + MOST_WAYS)
+    """Limit the entries of each kind (identities, names, and texts of each form), so that one state alone cannot exceed
+    the limit."""
+    return MOST_KEPT // (2 + MOST_WAYS)

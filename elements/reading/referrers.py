@@ -151,7 +151,7 @@ def read_referrers(
     places = _read_diagrams(reader.audience, {id for _, _, id in found})
     owners = {owner for each in places.values() for _, owner in each}
     identities = reader.identities.read({id for _, _, id in found} | owners)
-    names = _read_names({each.version for each in identities.values()})
+    names = read_whole_names({each.version for each in identities.values()})
 
     def diagrams(id: str) -> list[DiagramOfReferrer]:
         shown = ((shape, identities[owner]) for shape, owner in places.get(id, ()) if owner in identities)
@@ -166,7 +166,7 @@ def read_referrers(
     return Referrers(page, ordered, read <= MOST_READ)
 
 
-def _read_names(versions: Collection[str]) -> dict[str, ByCulture]:
+def read_whole_names(versions: Collection[str]) -> dict[str, ByCulture]:
     """Return names by version; raise TooHeavy if they are too long together (D188)."""
     found = rows.read_versions(versions, only=(NAME,), most=most_text(len(versions)))
     return {version: read_exactly(row.attributes).get(NAME, {}) for version, row in found.items()}

@@ -8,7 +8,8 @@ from elements.filters.conditions import Condition
 from elements.reading.assembly.assembler import Assembler, Expansions, Wire, add_part, expand
 from elements.reading.assembly.links import read_links
 from elements.reading.assembly.projection import RELATED
-from elements.reading.bounds import most_rows
+from elements.reading.assembly.reference_fields import Extras
+from elements.reading.bounds import most_rows, most_text
 from elements.reading.lists.selection import these_versions, version_ids
 from elements.reading.rows import Identity, VersionRow
 
@@ -23,10 +24,13 @@ class RelatedAssembler(Assembler):
         to_expand = Counter(each.version for context in self.wanted.expand for each in found.get(context, ()))
         most = most_rows(1)
         expansions = expand(self.reader, to_expand, with_attributes=with_attributes, most=most) if to_expand else {}
-        return self.references(found, expansions)
+        given = {context: targets for context, targets in found.items() if self.fields.of(context)}
+        return self.references(found, expansions, self.fields.read(given, most_text(1)))
 
-    def expanded(self, target: Identity, expansions: Expansions) -> Wire:
+    def expanded(self, target: Identity, expansions: Expansions, extras: Extras) -> Wire:
         found = dict(self.reference(target))
+        if target.version in extras:
+            found |= extras[target.version].wire
         add_part(found, RELATED, expansions.get(target.version))
         return found
 

@@ -42,7 +42,7 @@ class Audience:
         changed an element (D206)."""
         return self.hidden if self.sees_drafts else self.closed
 
-    def can_open(self, row: VersionRow) -> bool:
+    def can_open(self, row: VersionRow | Identity) -> bool:
         return row.type not in self.closed
 
     def opens(self, element: str) -> Condition:

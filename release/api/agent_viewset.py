@@ -59,6 +59,7 @@ class AgentViewSet(ElementWritingViewSet):
         summary="Send a message of the Model Context Protocol",
         versions=ApiVersions.up_to("1.0"),
         by_facet=True,
+        tells_once=True,
         parameters=agent_serializers.HEADERS,
         body=agent_serializers.BODY,
         responses=agent_serializers.RESPONSES,
@@ -127,9 +128,10 @@ class AgentViewSet(ElementWritingViewSet):
             RESOURCES[uri].require(self.caller, self._declared)
 
     def _check_origin(self) -> None:
-        """Refuse pages of other sites, which a browser on a trusted network would let in (DNS rebinding)."""
+        """Refuse pages of other sites, which a browser on a trusted network would let in (DNS rebinding), unless the
+        storage allows their origin (D576)."""
         origin = self.request.headers.get("Origin")
-        if origin is not None and origin != self.base:
+        if origin is not None and origin not in (self.base, *self.storage.origins):
             raise Forbidden(f"Origin: {printable(origin, 100)} is not allowed.")
 
     def _choose_tool(self, message: AgentMessage) -> Tool:

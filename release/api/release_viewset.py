@@ -121,6 +121,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         by_facet=True,
         parameters=query_parameters.WRITTEN,
         writes=True,
+        creates=True,
         responses=ELEMENT_LIST,
     )
     def create_version(self, request: Request, **names: str) -> HttpResponse:
@@ -132,6 +133,7 @@ class ReleaseViewSet(ElementWritingViewSet):
         self.refuse_parameters_and_body(request)
         found, named = self.element(names["elementId"]), names["elementId"].lower()
         version = create_version(writer, found, named=named, on_locked=self._matching(request))
+        self.has_created = True
         return self.answer_versions(self._detail_of(found), [version])
 
     def _detail_of(self, row: VersionRow) -> CompiledView:

@@ -13,6 +13,7 @@ class LifecycleEntry(TenantModel):
     """
 
     concerns = ("element_id",)
+    dated_by = "changed_on"
 
     class Step(models.TextChoices):
         VERSION = "version", "new version"

@@ -78,7 +78,7 @@ class StorageAdmin(SiteModelAdmin):
     show_add_link = False
     fieldsets = (
         (None, {"fields": ("title", "description", "is_valid")}),
-        (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query")}),
+        (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query", "allowed_origins")}),
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
         (gettext_lazy("Events"), {"fields": ("event_days",)}),
         (gettext_lazy("Quotas"), {"fields": ("quota_elements", "quota_bytes", "quota_files", "quota_history")}),

@@ -1,5 +1,4 @@
-"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, the response 304 (Not Modified), and the
-preference for a replica."""
+"""Conditional requests: the entity tags of `If-Match` and `If-None-Match`, and the response 304 (Not Modified)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from repository_site.core.database.replica import PREFERENCE
 from repository_site.core.problems import Unreadable
 
 ENTITY_TAG = re.compile(r'(?:W/)?"[^"]*"')
@@ -56,13 +54,10 @@ def is_known(request: Request, tag: str) -> bool:
     return tag.removeprefix(WEAK) in [each.removeprefix(WEAK) for each in given_tags(header, "If-None-Match")]
 
 
-def accepts_replica(request: Request) -> bool:
-    """Return whether the request says `Prefer: replica`, among other preferences (RFC 7240)."""
-    given = request.META.get("HTTP_PREFER", "").split(",")
-    return any(each.partition(";")[0].strip().lower() == PREFERENCE for each in given)
-
-
 def not_modified(tag: str) -> HttpResponse:
-    response = HttpResponse(status=304, headers={"ETag": tag})
+    return without_body(HttpResponse(status=304, headers={"ETag": tag}))
+
+
+def without_body(response: HttpResponse) -> HttpResponse:
     del response["Content-Type"]
     return response

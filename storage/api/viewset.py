@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from datetime import datetime
 from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -43,7 +44,10 @@ from repository_site.core.rest.versioning import NAME as VERSION_HEADER
 from storage.access.callers import UNLIMITED, Caller, CallerKind, narrow_to
 from storage.access.token_addresses import note_address
 from storage.api.authentication import authenticate, digest_in_header
-from storage.api.conditional_requests import WEAK, Prepared, accepts_replica, asks_for_any, is_known, not_modified
+from storage.api.conditional_requests import WEAK, Prepared, asks_for_any, is_known, not_modified, without_body
+from storage.api.cross_origin import is_preflight, preflight_response
+from storage.api.moments import AS_OF, moment_of, require_record
+from storage.api.preferences import accepts_replica, prefers_minimal
 from storage.api.throttling import throttle_address, throttle_caller
 from storage.idempotency import claim_key, keep_answer, request_digest
 from storage.localisation.cultures import preferred_culture
@@ -52,7 +56,7 @@ from storage.options import Role
 from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
 from storage.tenancy.contexts import Context, ContextType, find_context, recall_context
-from storage.tenancy.scope import StorageGone, tenant_scope
+from storage.tenancy.scope import StorageGone, read_as_of, tenant_scope
 
 IN_USE = "Other requests are changing the same elements; send the request again."
 TOO_LONG = (
@@ -65,8 +69,8 @@ NAMELESS = (
 )
 NO_ROLE = "This requires the permission ShowElement, which no role of the caller grants."
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
-# Tells a client that a response has identities only, or comes from the replica (RFC 7240).
-APPLIED = "Preference-Applied"
+# Tells a client that a response has no body or identities only, or comes from the replica (RFC 7240).
+APPLIED, MINIMAL = "Preference-Applied", "return=minimal"
 KEPT_HEADERS = ("ETag", "Location", APPLIED)
 # The status, stored with the headers if it is not 200. No header has a colon in its name.
 KEPT_STATUS = ":status"
@@ -95,8 +99,14 @@ class ApiViewSet(ViewSet):
     """The caller whose rate limit the request counts for already."""
     api_version: str = ""
     varies_by_language = False
+    must_tell = False
+    """Whether this response tells something that no read tells again."""
+    has_created = False
+    """Whether the request has created the resource in `Location`."""
     timeout: int
     """Seconds that a statement of the request may take."""
+    moment: datetime | None = None
+    """Time whose content the request reads; None for that of today (D563)."""
     content_state: str = ""
     """State of the content in the snapshot. Looking it up takes a statement, so only conditional reads have it."""
     primary_state: tuple[str, int] | None = None
@@ -159,6 +169,9 @@ class ApiViewSet(ViewSet):
         if self.context.type not in (self.operation.contexts or STORAGES):
             raise NotFound("There is nothing at this address.")
         if action is None:
+            if self.is_confirmed and is_preflight(request._request, context.storage):
+                throttle_address(request._request)
+                return preflight_response(self.allowed_methods)
             raise MethodNotAllowed(str(request.method))
         if not accepts(request.META.get("HTTP_ACCEPT", ""), self.media_types(request)):
             raise NotAcceptable
@@ -205,13 +218,18 @@ class ApiViewSet(ViewSet):
         only_reads = not self.operation.writes
         timeout = read_timeout(request._request) if only_reads else settings.STATEMENT_TIMEOUT
         self.timeout = timeout
+        self.moment = moment_of(request, self.operation, self.storage)
 
         def work() -> HttpResponseBase:
             # One snapshot for all statements of a read.
             with ExitStack() as scope:
                 asked, confirm = self._asked_first(request, names)
-                scope.enter_context(tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked))
+                scope.enter_context(
+                    tenant_scope(self.storage, snapshot=only_reads, timeout=timeout, inquiry=asked, as_of=self.moment)
+                )
                 confirm()
+                if self.moment:
+                    require_record(AS_OF, self.moment)
                 self._narrow(asked)
                 self.begin_attempt()
                 response = self._perform(request, names)
@@ -255,8 +273,10 @@ class ApiViewSet(ViewSet):
 
     def _narrow(self, asked: Inquiry | None) -> None:
         """Hide what the caller must not see, and read again what was read before the limits were known (D491). Changes
-        need the whole content, so they do not read it again."""
-        if narrow_to(self.storage, lambda: self.caller) and asked is not None and not self.operation.writes:
+        need the whole content, so they do not read it again. The limits are those of today (D565)."""
+        with read_as_of(None) if self.moment else nullcontext():
+            is_limited = narrow_to(self.storage, lambda: self.caller)
+        if is_limited and asked is not None and not self.operation.writes:
             asked.ask()
 
     def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
@@ -267,7 +287,7 @@ class ApiViewSet(ViewSet):
         """
         if not (replica.has_replica() and self.operation.is_conditional and accepts_replica(request)):
             return None
-        with tenant_scope(self.storage):
+        with tenant_scope(self.storage, as_of=self.moment):
             self._narrow(None)
             self.begin_conditional_read()
         if not self.content_state:
@@ -313,7 +333,7 @@ class ApiViewSet(ViewSet):
         """
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
-            return change()
+            return self._minimal(request, change())
         if not KEY.fullmatch(key):
             raise Unreadable("Idempotency-Key: expected 1 to 255 visible ASCII characters.")
         plain = request._request
@@ -325,14 +345,26 @@ class ApiViewSet(ViewSet):
         kept = claim_key(note, self.caller.label, key, digest, timezone.now())
         if kept is not None:
             status = int(kept.headers.pop(KEPT_STATUS, HTTPStatus.OK))
-            return HttpResponse(kept.body, content_type=JSON_TYPE, status=status, headers=kept.headers)
-        response = change()
+            response = HttpResponse(kept.body, content_type=JSON_TYPE, status=status, headers=kept.headers)
+            return response if kept.body else without_body(response)
+        response = self._minimal(request, change())
         is_short = len(response.content) <= settings.KEPT_RESPONSE_BYTES
-        short = self.kept_answer(response) if is_short else self.reduced_answer()
+        short = response
+        if response.content:
+            short = self.kept_answer(response) if is_short else self.reduced_answer()
         headers = {name: short[name] for name in KEPT_HEADERS if name in short}
         headers |= {KEPT_STATUS: str(short.status_code)} if short.status_code != HTTPStatus.OK else {}
         keep_answer(note, self.caller.label, key, short.content, headers)
         return response
+
+    def _minimal(self, request: Request, response: HttpResponse) -> HttpResponse:
+        """Return the response to a change without its body, if the client prefers that (D575)."""
+        must_tell = self.must_tell or self.operation.tells_once
+        if must_tell or response.status_code != HTTPStatus.OK or not prefers_minimal(request):
+            return response
+        kept = {name: response[name] for name in KEPT_HEADERS if name in response}
+        status = HTTPStatus.CREATED if self.has_created else HTTPStatus.NO_CONTENT
+        return without_body(HttpResponse(status=status, headers={**kept, APPLIED: MINIMAL}))
 
     def body_of(self, request: Request) -> bytes:
         """Return what distinguishes the body of a request from others with the same Idempotency-Key."""
@@ -346,7 +378,7 @@ class ApiViewSet(ViewSet):
         """Return a short form of the response to a change: it replaces one that is too large to send or to keep."""
         message = "The change was made. Its response is too large; read the resource again."
         response = HttpResponse(to_json({"message": message, "output": "volatile", "type": "success"}), JSON_TYPE)
-        response[APPLIED] = "return=minimal"
+        response[APPLIED] = MINIMAL
         return response
 
     def _read_conditionally(self, request: Request, prepare: Callable[[], Prepared]) -> HttpResponseBase:

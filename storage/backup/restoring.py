@@ -47,6 +47,7 @@ from storage.models import (
     Storage,
     StorageCollection,
     StorageMembership,
+    StorageRevision,
     TenantModel,
     TokenState,
 )
@@ -232,6 +233,9 @@ def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[
             " (manage.py remove_storage), or restore a copy at another address (--as COLLECTION STORAGE)."
         ) from None
     Storage.objects.filter(pk=storage.pk).update(created_on=_moment(contents.storage["created_on"]))
+    # A past row may be as old as the record (D563).
+    recorded_since = _moment(contents.storage["recorded_since"])
+    StorageRevision.objects.filter(pk=storage.pk).update(recorded_since=recorded_since)
     Culture.objects.bulk_create(Culture(storage=storage, **each) for each in contents.cultures)
     return storage, left_out
 

@@ -27,7 +27,7 @@ from storage.backup.contents import (
     kept_models,
 )
 from storage.files.archiving import add_contents
-from storage.models import Storage, TenantModel
+from storage.models import Storage, StorageRevision, TenantModel
 from storage.tenancy.scope import ModelProgress, tenant_scope
 
 
@@ -88,6 +88,7 @@ def described(storage: Storage) -> Contents:
             "id": str(storage.id),
             "base": str(storage.base_id) if storage.base_id else None,
             "created_on": storage.created_on.isoformat(),
+            "recorded_since": StorageRevision.objects.get(pk=storage.pk).recorded_since.isoformat(),
             **{name: getattr(storage, name) for name in ("key", *STORAGE_SETTINGS)},
         },
         cultures=[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.contrib.postgres.functions import TransactionNow
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
 from storage.options import EVENT_DAYS, MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
+from storage.origins import validate_origins
 
 
 class StorageCollection(models.Model):
@@ -68,6 +70,17 @@ class Storage(models.Model):
         default=False,
         help_text=_("Accept the token as a query parameter. Not recommended: addresses appear in logs."),
     )
+    allowed_origins = models.TextField(
+        _("web pages of other origins"),
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_origins],
+        help_text=_(
+            "Origins whose pages may call the API from a browser (CORS), one on each line, such as"
+            " https://app.example.org. Leave empty to allow none."
+        ),
+    )
     stuck_after_days = models.PositiveSmallIntegerField(
         _("tasks count as stuck after"),
         default=STUCK_AFTER_DAYS,
@@ -120,6 +133,11 @@ class Storage(models.Model):
             # On one server a trigger has made it. On Citus a trigger of this table cannot.
             StorageRevision.objects.bulk_create([StorageRevision(storage=self)], ignore_conflicts=True)
 
+    @property
+    def origins(self) -> list[str]:
+        """The allowed origins, exactly as browsers send them."""
+        return self.allowed_origins.split()
+
     def culture_set(self) -> CultureSet:
         rows = list(self.cultures.all())
         if not rows:
@@ -141,6 +159,9 @@ class StorageRevision(models.Model):
     storage = models.OneToOneField(Storage, on_delete=models.CASCADE, primary_key=True, related_name="revision")
     configuration_revision = models.BigIntegerField(
         db_default=0, help_text="Random number that the database replaces with every configuration change."
+    )
+    recorded_since = models.DateTimeField(
+        db_default=TransactionNow(), help_text="From this time on, past rows are kept (D563)."
     )
 
     def __str__(self) -> str:

@@ -36,11 +36,15 @@ class TenantModel(models.Model):
 
     `concerns` names the columns with the elements that a row is about, such as `element_id`, or `version.element_id`
     for a row behind a foreign key. Callers who must not see one of these elements do not see the row (D491).
+
+    `dated_by` names the column with the time from which a row has been as it is, for reads as of a time (D563). A table
+    whose rows change has a table of past rows beside it, which `past_rows_of` declares.
     """
 
     storage_through: ClassVar[str | None] = None
     is_index: ClassVar[bool] = False
     concerns: ClassVar[tuple[str, ...]] = ()
+    dated_by: ClassVar[str] = ""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     storage_id = models.UUIDField(db_default=current_storage(), editable=False)

@@ -48,6 +48,7 @@ class StorageRequest:
     base: UUID | None = None
     stuck_after_days: int = STUCK_AFTER_DAYS
     event_days: int = EVENT_DAYS
+    allowed_origins: Sequence[str] = ()
     quota_elements: int | None = None
     quota_bytes: int | None = None
     quota_files: int | None = None
@@ -72,6 +73,7 @@ def provision_storage(request: StorageRequest, known: Sequence[str] = ()) -> Sto
         "anonymous_access": request.anonymous,
         "stuck_after_days": request.stuck_after_days,
         "event_days": request.event_days,
+        "allowed_origins": "\n".join(request.allowed_origins),
         **{f"quota_{name}": getattr(request, f"quota_{name}") for name in QUOTAS},
     }
     problems += [problem for name, value in given.items() if (problem := setting_problem(name, value))]
@@ -120,6 +122,15 @@ def set_event_days(storage: Storage, days: int) -> None:
         raise Invalid(_("The storage cannot be changed."), [problem])
     storage.event_days = days
     storage.save(update_fields=["event_days"])
+
+
+def set_origins(storage: Storage, origins: Sequence[str]) -> None:
+    """Change the origins whose web pages may call the API of a storage (D576)."""
+    text = "\n".join(origins)
+    if problem := setting_problem("allowed_origins", text):
+        raise Invalid(_("The storage cannot be changed."), [problem])
+    storage.allowed_origins = text
+    storage.save(update_fields=["allowed_origins"])
 
 
 def _write_cultures(storage: Storage, cultures: CultureSet) -> None:

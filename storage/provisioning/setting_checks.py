@@ -13,11 +13,12 @@ from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
 from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
+from storage.origins import origins_problem
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
-PLACES["event_days"] = "event days"
+PLACES |= {"event_days": "event days", "allowed_origins": "allowed origins"}
 QUOTA_FIELDS = tuple(f"quota_{name}" for name in QUOTAS)
 PLACES |= {f"quota_{name}": f"quota {name}" for name in QUOTAS}
 # All other settings are texts.
@@ -89,6 +90,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "time_zone": _time_zone,
     "title": _title,
     "anonymous_access": _anonymous,
+    "allowed_origins": origins_problem,
     "stuck_after_days": partial(_days, most=MAX_STUCK_AFTER_DAYS),
     "event_days": partial(_days, most=MAX_EVENT_DAYS),
     **dict.fromkeys(QUOTA_FIELDS, _quota),

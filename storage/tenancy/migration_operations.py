@@ -112,23 +112,25 @@ class TableOperation(Operation):
 class IsolateTenantTable(TableOperation):
     """Give a table its composite keys and turn row-level security on, also for the owner of the table.
 
-    `storage_through` is that of the model: a table of parts has no foreign key to the storage of its own.
+    `storage_through` and `is_index` are those of the model: a table of parts, or one that triggers fill, has no foreign
+    key to the storage of its own.
     """
 
-    def __init__(self, model_name: str, storage_through: str | None = None) -> None:
+    def __init__(self, model_name: str, storage_through: str | None = None, *, is_index: bool = False) -> None:
         super().__init__(model_name)
         self.storage_through = storage_through
+        self.is_index = is_index
 
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        options = {"storage_through": self.storage_through} if self.storage_through else {}
-        return type(self).__name__, [self.model_name], options
+        options = {"storage_through": self.storage_through, "is_index": self.is_index}
+        return type(self).__name__, [self.model_name], {name: value for name, value in options.items() if value}
 
     def change(self, model: type[models.Model], editor: BaseDatabaseSchemaEditor) -> None:
         table = model._meta.db_table
         run = editor.execute
         run(f'ALTER TABLE "{table}" DROP CONSTRAINT "{table}_pkey"')
         run(f'ALTER TABLE "{table}" ADD CONSTRAINT "{table}_pkey" PRIMARY KEY (storage_id, id)')
-        if self.storage_through is None:
+        if self.storage_through is None and not self.is_index:
             run(
                 f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint_name(table, "storage_id")}"'
                 " FOREIGN KEY (storage_id) REFERENCES storage_storage (id) DEFERRABLE INITIALLY DEFERRED"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from typing import cast
 from uuid import UUID
 
@@ -39,7 +40,12 @@ class StorageGone(NotFound):
 
 @contextmanager
 def tenant_scope(
-    storage: Storage | UUID, *, snapshot: bool = False, timeout: int | None = None, inquiry: Inquiry | None = None
+    storage: Storage | UUID,
+    *,
+    snapshot: bool = False,
+    timeout: int | None = None,
+    inquiry: Inquiry | None = None,
+    as_of: datetime | None = None,
 ) -> Iterator[None]:
     """Open a transaction inside one storage. PostgreSQL cancels statements that exceed `timeout` seconds.
 
@@ -47,6 +53,8 @@ def tenant_scope(
 
     With `snapshot` all statements read the same read-only snapshot. Only the scope that begins the transaction can
     request it; inside a running transaction (a nested scope, a test) the isolation level does not change.
+
+    With `as_of` all statements that only read see the content of that time (D564).
 
     The statement that enters the scope also begins the snapshot, and it reads the revision of the configuration: a
     `Storage` that was read before the transaction gets the revision that belongs to the data of its scope (D207).
@@ -61,7 +69,7 @@ def tenant_scope(
         _reading_one_snapshot() if snapshot and begins else nullcontext(),
         transaction.atomic(),
     ):
-        with _naming(tenant) as named:
+        with _naming(tenant) as named, read_as_of(as_of) if as_of else nullcontext():
             outer, revision = _enter(tenant, timeout, inquiry)
             if is_distributed:
                 outer = named
@@ -90,18 +98,39 @@ def _without_revision(tenant: str) -> Exception:
 def _naming(tenant: str) -> Iterator[str]:
     """Add the storage to all statements on tenant tables; yield the one that they had before.
 
-    A scope ends its narrowing. A nested scope of the same storage keeps the narrowing of the outer one.
+    A scope ends its narrowing. A nested scope of the same storage keeps the narrowing and the time of the outer one.
     """
     database = engine()
-    outer, narrowed = database.tenant, (database.narrowing, database.hidden)
+    outer, limits = database.tenant, (database.narrowing, database.hidden, database.as_of)
     database.tenant = tenant
     if outer != tenant:
-        database.narrowing, database.hidden = None, ""
+        database.narrowing, database.hidden, database.as_of = None, "", ""
     try:
         yield outer
     finally:
         database.tenant = outer
-        database.narrowing, database.hidden = narrowed
+        database.narrowing, database.hidden, database.as_of = limits
+
+
+@contextmanager
+def read_as_of(moment: datetime | None) -> Iterator[None]:
+    """Let the statements of the scope that only read see the content of a time, for a while; None means today (D564).
+
+    `recorded_since` tells whether the storage has a record of that time.
+    """
+    database = engine()
+    before, database.as_of = database.as_of, moment.isoformat() if moment else ""
+    try:
+        yield
+    finally:
+        database.as_of = before
+
+
+def recorded_since() -> datetime:
+    """Return the time from which on the scope's storage has kept its past rows (D563)."""
+    sql = "SELECT r.recorded_since FROM storage_storagerevision r WHERE r.storage_id = %s::uuid"
+    found: datetime = look_up(sql, [engine().tenant])[0][0]
+    return found
 
 
 def narrow_scope(narrowing: Narrowing | None) -> None:

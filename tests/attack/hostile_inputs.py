@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.http import QueryDict
 
-from elements.admin.comparison.differences import Item, compare_lists, compare_texts
 from elements.admin.editing.rich_text import typed_markup
 from elements.api.query import SELECT, Names, QueryParameters
+from elements.comparing.differences import Item, compare_lists, compare_texts
 from elements.diagrams.drawables import DrawableFlow, DrawableShape, Drawing, FigureKind, LayoutKey, ShapeNotes
 from elements.diagrams.matrix import MAX_COLUMNS
 from elements.diagrams.svg import DiagramTexts, draw

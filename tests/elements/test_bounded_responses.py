@@ -32,6 +32,8 @@ LISTS = (
     f"{TREE}?$page=9&$pageSize=5",
     f"{TREE}?$expandRelated=systems",
     f"{TREE}?$expandRelated=systems&$page=1&$resources=related,versions",
+    f"{TREE}?$resources=related,children,rootPath,versions,names&$expandRelated=systems",
+    f"{TREE}?$expandRelated=systems(vendor,name),children(name),versions(version)&$resources=related,children,versions",
     f"{TREE}?$select=name",
     f"{REPORTING}",
     f"{REPORTING}?$expandRelated=systems&$resources=attributes,related,children,versions",

@@ -77,6 +77,7 @@ def test_the_document_declares_the_entity_tags() -> None:
         "getContent", "listVersions", "listReporting", "getReporting", "renderDiagram", "listDiagramLayouts",
         "exportBpmn", "searchElements", "suggestElements", "listReferrers", "getFile",
         "listReport", "getReport", "listDataElements", "getDataElement",
+        "compareElement", "compareStorage",
     }  # fmt: skip
 
 

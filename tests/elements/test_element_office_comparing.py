@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elements.admin.comparison.differences import (
+from elements.admin.editing.typed import NoJson, posted_text, read_typed, same_typed, typed_value
+from elements.comparing.differences import (
     Drawn,
     Item,
     Mark,
@@ -19,7 +20,6 @@ from elements.admin.comparison.differences import (
     compare_lists,
     compare_texts,
 )
-from elements.admin.editing.typed import NoJson, posted_text, read_typed, same_typed, typed_value
 from facets.blueprint.data_types import DataType
 from repository_site.core.matching import Effort
 

@@ -308,15 +308,15 @@ def test_addresses_are_those_of_the_request(handbook: Storage, api: ApiClient, s
         ("processes/views/detial/elements", 404, "There is no view detial in the facet processes; similar: detail."),
         ("processes/views/detail/elements/42", 400, "'42' is not a GUID."),
         ("processes/views/detail/elements/{00000000-0000-4000-8000-000000000001}", 400, "'{00000000-0000-4000-8000-000000000001}' is not a GUID."),
-        ("processes/views/tree/elements?$resources=names", 400, "$resources: 'names' is not a resource; use attributes, related, children, content, displayNames, rootPath or versions."),
-        ("processes/views/tree/elements?$resources=attributes,", 400, "$resources: '' is not a resource; use attributes, related, children, content, displayNames, rootPath or versions."),
+        ("processes/views/tree/elements?$resources=name", 400, "$resources: 'name' is not a resource; use attributes, related, children, content, displayNames, rootPath, versions or names."),
+        ("processes/views/tree/elements?$resources=attributes,", 400, "$resources: '' is not a resource; use attributes, related, children, content, displayNames, rootPath, versions or names."),
         ("processes/views/tree/elements?$select=lcid", 400, "$select: 'lcid' is not an attribute or related context of this view's types."),
         ("processes/views/tree/elements?$select=Name", 400, "$select: 'Name' is not an attribute or related context of this view's types; similar: name."),
         ("processes/views/tree/elements?$expandRelated=name", 400, "$expandRelated: 'name' is not a related context of this view's types."),
         ("processes/views/tree/elements?$orderby=name", 400, "$orderby: upper and lower case matter in names; write $orderBy."),
         ("processes/views/tree/elements?$select=name&$select=state1", 400, "$select is given more than once; send it once."),
         ("processes/views/tree/elements?$filter=nam -eq 'x'", 400, "The filter is invalid at character 1 (>>>nam -eq 'x'): there is no property nam here; similar: name."),
-        (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select, $expandRelated, $culture and $fallback."),
+        (f"processes/views/detail/elements/{ID['order']}?$page=1", 400, "$page: this operation takes $filter, $resources, $select, $expandRelated, $culture, $fallback and $asOf."),
     ],
 )  # fmt: skip
 def test_bad_addresses_and_parameters(

@@ -73,16 +73,16 @@ def in_thread(work: Callable[[], Any]) -> Callable[[], Any]:
 
 def slow_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let changes commit in another order than they were made, and let some of them roll back."""
-    once = ApiViewSet._once
+    once = ApiViewSet.once
 
-    def delayed(self: ApiViewSet, request: Any, change: Callable[[], HttpResponse]) -> HttpResponse:
-        response = once(self, request, change)
+    def delayed(self: ApiViewSet, storage: Storage, request: Any, change: Callable[[], HttpResponse]) -> HttpResponse:
+        response = once(self, storage, request, change)
         time.sleep(random.choice((0, 0, 0.01, 0.03, 0.1)))
         if random.random() < 0.1:
             raise ZeroDivisionError
         return response
 
-    monkeypatch.setattr(ApiViewSet, "_once", delayed)
+    monkeypatch.setattr(ApiViewSet, "once", delayed)
 
 
 class RestartingReader:

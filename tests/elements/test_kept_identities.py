@@ -26,6 +26,7 @@ READS = [
     PROCESSES,
     f"{PROCESSES}?$pageSize=2",
     f"{PROCESSES}?$expandRelated=systems,owner",
+    f"{PROCESSES}?$resources=names",
     f"{PROCESSES}/{ID['order']}",
     f"{PROCESSES}/{ID['order']}/related",
     f"{PROCESSES}/{ID['order']}/content",
@@ -108,7 +109,9 @@ def test_without_a_state_nothing_is_cached(handbook: Storage, api: ApiClient, ar
 
 
 def weight() -> int:
-    return sum(len(each.found) + sum(map(len, each.texts.values())) for each in identities.shelf.states)
+    return sum(
+        len(each.found) + len(each.names) + sum(map(len, each.texts.values())) for each in identities.shelf.states
+    )
 
 
 def test_the_cache_keeps_its_limit(

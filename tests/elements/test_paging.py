@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings as ChangedSettings
 
 from elements.api import reading_viewset
@@ -117,6 +119,27 @@ def test_totals_of_a_viewer_count_visible_elements(handbook: Storage, api: ApiCl
     assert api.get(f"{LIST}?$pageSelectionKey={ID['order-3']}").status_code == 404
 
 
+def test_a_page_of_no_elements_counts_them(handbook: Storage, api: ApiClient, editor: str) -> None:
+    """The response is the number of elements that the caller sees. No element is read."""
+    reporting = LIST.replace("views/list/elements", "reporting")
+    expected = [
+        (f"{LIST}?$pageSize=0", editor, {"count": 6, "elements": []}),
+        (f"{LIST}?$pageSize=0&$page=9&$orderBy=id", None, {"count": 4, "elements": []}),
+        (f"{LIST}?$pageSize=0&$filter=Contains(name,'e')&api-version=3.0", editor, {"count": 5, "values": []}),
+        (f"{reporting}?$pageSize=0&$filter=type -eq processHouse", editor, {"count": 1, "values": []}),
+    ]
+    for address, token, body in expected:
+        credential: dict[str, Any] = {"token": token} if token else {}
+        with CaptureQueriesContext(connection) as captured:
+            answer = api.get(address, **credential)
+        assert (answer.json(), answer["X-Total-Count"], "Link" in answer) == (body, str(body["count"]), False)
+        assert not [each["sql"] for each in captured if "ORDER BY v." in each["sql"]]
+        again = api.get(address, HTTP_IF_NONE_MATCH=answer["ETag"], **credential)
+        assert again.status_code == 304
+    table = api.get(f"{LIST}?$pageSize=0&$format=csv&$select=name", token=editor)
+    assert (table.content.decode("utf-8-sig").count("\n"), table["X-Total-Count"]) == (1, "6")
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -124,9 +147,10 @@ def test_totals_of_a_viewer_count_visible_elements(handbook: Storage, api: ApiCl
         ("$page=-1", "$page: expected a whole number from 1 to 1000000000, not '-1'."),
         ("$page=1.0", "$page: expected a whole number from 1 to 1000000000, not '1.0'."),
         ("$page=٣", "$page: expected a whole number from 1 to 1000000000, not '٣'."),
-        ("$pageSize=1001", "$pageSize: expected a whole number from 1 to 1000, not '1001'."),
-        ("$pageSize=99999999999999999999", "$pageSize: expected a whole number from 1 to 1000, not '99999999999999999999'."),
+        ("$pageSize=1001", "$pageSize: expected a whole number from 0 to 1000, not '1001'."),
+        ("$pageSize=99999999999999999999", "$pageSize: expected a whole number from 0 to 1000, not '99999999999999999999'."),
         ("$pageSelectionKey=order", "$pageSelectionKey: 'order' is not a GUID."),
+        (f"$pageSelectionKey={ID['ship']}&$pageSize=0", "$pageSelectionKey: $pageSize=0 returns no page; leave one of them out."),
     ],
 )  # fmt: skip
 def test_bad_pages(handbook: Storage, api: ApiClient, query: str, message: str) -> None:

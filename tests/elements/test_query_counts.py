@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from elements.demo.sample import sample_lines
+from elements.models import Element, ElementChange
 from elements.reading import identities
 from repository_site.core.database.statements import engine
 from storage.models import Storage
 from storage.options import Role
+from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.index_use import assert_every_statement_uses_an_index
 from tests.factories import token_for
@@ -46,6 +50,8 @@ OPERATIONS = {
     "listElements, with a text": f"{VIEWS}/detail/elements?$filter=Contains(purp, 'order') OR Contains(purp, 'result')",
     "listElements, attributes": f"{VIEWS}/detail/elements?$resources=attributes",
     "listElements, expanded": f"{VIEWS}/detail/elements?$expandRelated=systems,owner,risks",
+    "listElements, with names": f"{VIEWS}/detail/elements?$resources=names",
+    "listElements, with fields": f"{VIEWS}/detail/elements?$expandRelated=systems(name,scope),owner(name),children(name)",
     "listElements, a table": f"{VIEWS}/detail/elements?$format=csv&$page=1&$pageSize=100",
     "getElement": f"{VIEWS}/detail/elements/{ROOT}",
     "getElement, filtered": f"{VIEWS}/detail/elements/{ROOT}?$filter=type -eq mainProcess",
@@ -57,6 +63,9 @@ OPERATIONS = {
     "listReferrers": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$pageSize=1000",
     "listReferrers, a later page": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?$page=2&$pageSize=1",
     "listReferrers, in a context": f"facets/it/views/detail/elements/{SYSTEM}/referencedBy?context=systems",
+    "compareElement": f"{VIEWS}/detail/elements/{ROOT}/compare?from={ROOT}&$words=true",
+    "compareElement, at two times": f"{VIEWS}/detail/elements/{ROOT}/compare?from={{now}}",
+    "compareStorage": "compare?from={now}",
     "listChildren": f"{VIEWS}/tree/elements/{ROOT}/children",
     "getContent": f"{VIEWS}/detail/elements/{ROOT}/content",
     "listChanges": f"{VIEWS}/detail/elements/{ROOT}/history",
@@ -87,6 +96,7 @@ OPERATIONS = {
 
 
 def path_of(address: str) -> str:
+    address = address.replace("{now}", f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z")
     return f"/acme/sample/_api{address}" if address.startswith("/") else f"/acme/sample/_api/rest/{address}"
 
 
@@ -151,16 +161,36 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
         assert_every_statement_uses_an_index(sample, sent, at_least=100)
 
 
-def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Call each operation, and return the statements that it has sent."""
+def test_past_reads_ask_when_the_record_begins(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They send this statement more (D566), and none that looks for words of today."""
+    counts = json.loads(BASELINE.read_text(encoding="utf-8"))
+    sent = statements(sample, monkeypatch, timezone.now())
+    expected = {name: counts[name] + 1 - (name == "listElements, with a text") for name in sent}
+    assert ({name: len(texts) for name, texts in sent.items()}, len(sent) > 25) == (expected, True)
+    if not engine().is_distributed:
+        assert_every_statement_uses_an_index(sample, sent, at_least=75)
+
+
+def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch, as_of: datetime | None = None) -> dict[str, list[str]]:
+    """Call each operation, or each that takes `$asOf`, and return the statements that it has sent."""
     # Django's own client, because validating responses of this size against the API document takes too long.
     client = Client(headers={"Authorization": f"Bearer {token_for(sample, Role.ARCHITECT)}"})
     monkeypatch.setattr("elements.api.reading_viewset.BATCH", 5_000)
     client.get("/acme/sample/_api/rest/facets")  # reads the configuration, once
+    change = {"action": "updated", "changed_on": datetime.now(UTC), "before": {}, "after": {}}
+    with tenant_scope(sample):
+        ElementChange.objects.bulk_create(
+            ElementChange(element_id=element, version_id=version, **change)
+            for element, version in Element.objects.exclude(id=ROOT).values_list("id", "newest_id")
+        )
     sent = {}
+    past = {action.operation.id for action in actions() if "$asOf" in action.operation.query_names}
     for name, address in OPERATIONS.items():
+        if as_of and name.partition(",")[0] not in past:
+            continue
+        past_query = f"{'&' if '?' in address else '?'}$asOf={as_of:%Y-%m-%dT%H:%M:%S.%fZ}" if as_of else ""
         with CaptureQueriesContext(connection) as captured:
-            response = client.get(path_of(address))
+            response = client.get(path_of(address) + past_query)
             assert (response.status_code, b"".join(response) != b"") == (200, True), name
         sent[name] = [each["sql"] for each in captured.captured_queries]
     return sent
@@ -168,12 +198,16 @@ def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> dict[str, li
 
 def test_every_operation_is_counted() -> None:
     """New operations of these apps must join the list."""
-    from elements.api.urls import urlpatterns
-
     # tests/elements/test_webhooks_api.py counts those of webhooks, which do not depend on the content, and
     # tests/elements/test_files_api.py those of files, tests/release/bulk/test_bulk_runs.py those of bulk changes.
     known = {name.partition(",")[0] for name in OPERATIONS} | {"listWebhooks", "getWebhook", "listWebhookDeliveries"}
     known |= {"getFile", "getBulkReport"}
+    assert {action.operation.id for action in actions()} <= known
+
+
+def actions() -> list[Any]:
+    """Return the methods of all operations of this app that read."""
+    from elements.api.urls import urlpatterns
+
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
-    actions = [getattr(view.cls, view.actions["get"]) for view in views if "get" in view.actions]
-    assert {action.operation.id for action in actions} <= known
+    return [getattr(view.cls, view.actions["get"]) for view in views if "get" in view.actions]

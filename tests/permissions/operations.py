@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.elements.bpmn.documents import SMALL
@@ -66,7 +67,7 @@ class Request:
 
     def path(self, subject: Subject) -> str:
         parts = {"element": subject.element, "facet": subject.facet, "part": subject.part, "step": subject.step}
-        return self.address.format(**parts)
+        return self.address.format(**parts, now=f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z")
 
 
 def _renamed(subject: Subject) -> Any:
@@ -108,6 +109,7 @@ ABOUT_ELEMENTS: Mapping[str, Request] = {
     "listRelated": Request("GET", f"{ELEMENT}/related"),
     "getRelated": Request("GET", f"{ELEMENT}/related/changedBy"),
     "listReferrers": Request("GET", f"{ELEMENT}/referencedBy"),
+    "compareElement": Request("GET", f"{ELEMENT}/compare?from={{element}}"),
     "listChildren": Request("GET", f"{ELEMENT}/children"),
     "getContent": Request("GET", f"{ELEMENT}/content"),
     "getElementInfo": Request("GET", f"{ELEMENT}/info"),
@@ -151,6 +153,10 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "getViewConfiguration": Request("GET", "rest/facets/processes/views/detail/config"),
     "getTypeConfiguration": Request("GET", "rest/facets/processes/views/detail/config/subProcess"),
     "listElements": Request("GET", "rest/facets/processes/views/detail/elements"),
+    "queryElements": Request("POST", "rest/facets/processes/views/detail/elements/query", lambda _: {"pageSize": 0}),
+    "queryElements, by roles": Request(
+        "POST", "rest/facets/users/views/list/elements/query", lambda _: {"filter": "roleEditor -eq true"}
+    ),
     "getElement, own roles": Request("GET", f"{ANNA}?$select=roleEditor"),
     "getAttribute, own sign-ins": Request("GET", f"{ANNA}/attributes/userLoginCount"),
     "listChanges, own": Request("GET", f"{ANNA}/history"),
@@ -167,6 +173,7 @@ ABOUT_THE_STORAGE: Mapping[str, Request] = {
     "stopBulkChange": Request("POST", f"rest/facets/processes/views/detail/bulk/{ID['house']}/stop"),
     "stopHandOver": Request("POST", f"rest/handover/{ID['house']}/stop"),
     "listReporting": Request("GET", "rest/facets/processes/reporting"),
+    "compareStorage": Request("GET", "rest/compare?from={now}"),
     "listReport": Request("GET", "v1/reporting?page=1"),
     "listDataElements": Request("GET", "v2/data/elements?Facet=processes"),
     "listDataElements, by roles": Request("GET", "v2/data/elements?Facet=users&Filter=roleEditor -eq true"),

@@ -38,9 +38,11 @@ def unreadable(response: Any, *errors: str, message: str = "") -> None:
 
 
 def version(storage: Storage, name: str) -> Wire:
-    """Return all columns of a version."""
+    """Return all columns of a version, except the time of the row, which the database sets (D563)."""
     with tenant_scope(storage):
-        return dict(ElementVersion.objects.values().get(id=ID.get(name, name)))
+        found = dict(ElementVersion.objects.values().get(id=ID.get(name, name)))
+    del found["since"]
+    return found
 
 
 def pointers(storage: Storage, name: str) -> tuple[str, str | None]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from elements.admin.comparison.differences import Mark, ShapeDifference
+from elements.comparing.differences import Drawn, FlowDifference, Mark, ShapeDifference
 from elements.diagrams.drawables import ChangeMark, DrawableFlow, DrawableShape, Drawing, LayoutKey
 from elements.diagrams.fixed_texts import words_in
 from elements.diagrams.svg import DiagramTexts, draw
@@ -16,63 +15,38 @@ from elements.presentation.labels import Named
 from elements.reading.diagrams.pictures import MAX_ARROWS, MAX_SHAPES, kind_of
 from storage.localisation.cultures import language_of
 
-Flows = Mapping[tuple[str, str], str]
-"""Labels by the keys of two shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedShape:
-    """A shape with the places of its neighbours, by keys that are the same in both versions."""
-
-    key: str
-    named: Named
-    container: str = ""
-    host: str = ""
+MARKS = {Mark.ADDED: ChangeMark.ADDED, Mark.REMOVED: ChangeMark.REMOVED, Mark.CHANGED: ChangeMark.CHANGED}
 
 
 def compared_drawing(
-    differences: Sequence[ShapeDifference],
-    old: Mapping[str, ComparedShape],
-    new: Mapping[str, ComparedShape],
-    flows: tuple[Flows, Flows],
-    is_map: bool,
+    shapes: Sequence[ShapeDifference], flows: Sequence[FlowDifference], named: Mapping[str, Named], is_map: bool
 ) -> Drawing:
     """Return the new diagram together with what was removed from the old one."""
-    shapes = []
-    for rank, each in enumerate(differences):
-        drawn = each.new or each.old
-        if drawn is not None:
-            shape = new.get(drawn.key) or old[drawn.key]
-            shapes.append(_shape(shape, rank, each))
-    before, after = flows
-    return Drawing(shapes, [_flow(pair, before, after) for pair in dict.fromkeys((*after, *before))], (), is_map)
+    drawn = [_shape(rank, each, shape, named) for rank, each in enumerate(shapes) if (shape := each.new or each.old)]
+    return Drawing(drawn, [_flow(each) for each in flows], (), is_map)
 
 
-def _shape(shape: ComparedShape, rank: int, difference: ShapeDifference) -> DrawableShape:
-    marks = {Mark.ADDED: ChangeMark.ADDED, Mark.REMOVED: ChangeMark.REMOVED}
-    is_changed = difference.is_renamed or difference.is_moved
-    named = shape.named
+def _shape(rank: int, difference: ShapeDifference, drawn: Drawn, named: Mapping[str, Named]) -> DrawableShape:
+    # Arrows show that the preceding shapes have changed.
+    is_changed = difference.mark is not Mark.CHANGED or difference.is_renamed or difference.is_moved
+    target, (container, host) = named[drawn.element], drawn.around
     return DrawableShape(
-        shape.key,
+        drawn.key,
         rank,
-        kind_of(named.type),
-        named.name.in_one_line,
-        named.type_name,
-        named.kind.color,
-        named.address,
-        container=shape.container,
-        host=shape.host,
-        mark=marks.get(difference.mark, ChangeMark.CHANGED if is_changed else None),
+        kind_of(target.type),
+        target.name.in_one_line,
+        target.type_name,
+        target.kind.color,
+        target.address,
+        container=container,
+        host=host,
+        mark=MARKS.get(difference.mark) if is_changed else None,
     )
 
 
-def _flow(pair: tuple[str, str], before: Flows, after: Flows) -> DrawableFlow:
-    if pair not in before:
-        return DrawableFlow(*pair, after[pair], mark=ChangeMark.ADDED)
-    if pair not in after:
-        return DrawableFlow(*pair, before[pair], mark=ChangeMark.REMOVED)
-    mark = None if before[pair] == after[pair] else ChangeMark.CHANGED
-    return DrawableFlow(*pair, after[pair], mark=mark)
+def _flow(flow: FlowDifference) -> DrawableFlow:
+    label = flow.old if flow.mark is Mark.REMOVED else flow.new
+    return DrawableFlow(*flow.ends, label, mark=MARKS.get(flow.mark))
 
 
 def draw_comparison(drawing: Drawing, title: str, culture: int, language: str) -> SafeString:

@@ -12,9 +12,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.comparison.differences import ComparedRow, compare_texts
+from elements.admin.comparison.compared_rows import ComparedRow
 from elements.admin.labels import OfficeLabels
 from elements.admin.panels import ElementPage, Panel
+from elements.comparing.differences import compare_texts
 from elements.models import ElementChange
 from elements.presentation.labels import Named, key_words
 from elements.presentation.stereotypes import read_stereotypes

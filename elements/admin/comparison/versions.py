@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,33 +10,32 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from elements.admin.comparison.differences import (
-    ComparedRow,
-    Drawn,
-    Item,
+from elements.admin.comparison.compared_rows import ComparedRow
+from elements.admin.comparison.pictures import compared_drawing, draw_comparison
+from elements.admin.labels import OfficeLabels, element_address
+from elements.admin.panels import ElementPage, Panel
+from elements.comparing.differences import (
+    FlowDifference,
     Mark,
     ShapeDifference,
     compare_diagrams,
+    compare_flows,
     compare_lists,
     compare_texts,
+    compare_values,
 )
-from elements.admin.comparison.pictures import ComparedShape, compared_drawing, draw_comparison
-from elements.admin.labels import OfficeLabels, element_address
-from elements.admin.panels import ElementPage, Panel
+from elements.comparing.sides import KeyedDiagram, Side, compared_contexts, items, keyed_diagram, read_sides
 from elements.presentation.diagrams import DiagramPicture, file_name
 from elements.presentation.labels import Badge, Named, version_number
 from elements.presentation.stereotypes import read_stereotypes
 from elements.presentation.values import plain_value
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
 from elements.reading.diagrams.pictures import is_map, name_of
 from elements.reading.lists.selection import read_page, versions_of
 from elements.reading.names import chosen_name
-from elements.reading.rows import Identity, VersionRow, read_identities, read_references, read_versions
-from elements.writing.inputs import SERVER_CONTEXTS
+from elements.reading.rows import Identity, VersionRow, read_versions
 from facets.blueprint.definitions import Property
-from repository_site.core.database.statements import Inquiry
 from repository_site.core.matching import Effort
 from repository_site.core.problems import NotFound
 from storage.localisation.culture_names import language_tag
@@ -140,14 +138,15 @@ def _texts(
         (_("Valid until"), (labels.end(old.valid_until), labels.end(new.valid_until))),
     ):
         yield ComparedRow(label, compare_texts(*texts, effort))
-    before, after = read_exactly(old.attributes), read_exactly(new.attributes)
+    changed = compare_values(read_exactly(old.attributes), read_exactly(new.attributes))
     for property in page.type.properties:
-        if property.attribute is not None and property.key not in DERIVED:
+        if property.attribute is not None and property.key not in DERIVED and property.key in changed:
+            values = changed[property.key]
             for label, lcid in _cultures(labels, property):
-                pair = [values.get(property.key, {}).get(lcid) for values in (before, after)]
-                first, second = (plain_value(labels, property.attribute, each) for each in pair)
-                is_hidden = first == second and pair[0] != pair[1]
-                yield ComparedRow(label, compare_texts(first, second, effort), is_hidden)
+                if lcid in values:
+                    pair = values[lcid].old, values[lcid].new
+                    first, second = (plain_value(labels, property.attribute, each) for each in pair)
+                    yield ComparedRow(label, compare_texts(first, second, effort), is_hidden=first == second)
 
 
 def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, str]]:
@@ -159,88 +158,43 @@ def _cultures(labels: OfficeLabels, property: Property) -> Iterator[tuple[str, s
             yield f"{label} ({culture.name})", str(culture.lcid)
 
 
-@dataclass(frozen=True, slots=True)
-class _Diagram:
-    """The visible diagram of one version, with keys that are the same in both versions (D11)."""
-
-    drawn: Sequence[Drawn]
-    shapes: Mapping[str, ComparedShape]
-    flows: Mapping[tuple[str, str], str]
-
-
 def _read_lists_and_shapes(
     page: ElementPage, old: VersionRow, new: VersionRow
 ) -> Callable[[], tuple[list[ComparedRow], list[ShapeDifference], DiagramPicture | None]]:
-    inquiry = Inquiry()
-    asked = {row.version: inquiry.add(drawn_shapes_of(row.version)) for row in (old, new)}
-    inquiry.ask()
-    shapes = {version: found() for version, found in asked.items()}
-    held = read_references(list(shapes), None)
-    targets = {each for contexts in held.values() for found in contexts.values() for each in found}
-    targets |= {shape.element for found in shapes.values() for shape in found}
-    identities = read_identities(page.labels.reader.audience, targets)
-    named = page.labels.elements(targets)
+    labels, cultures = page.labels, page.labels.configuration.cultures
+    sides = read_sides(labels.reader, (old, new))
+    named = labels.elements({id for side in sides for id in side.identities})
+    titles = {each.key: labels.property(each) for each in page.type.properties}
 
-    def items(row: VersionRow, context: str) -> list[Item]:
-        found = held.get(row.version, {}).get(context, ())
-        return [Item(identities[each].creation, named[each].name) for each in found if each in named]
+    def show(identity: Identity) -> tuple[str, str]:
+        return named[identity.element].name, named[identity.element].type_name
 
-    flows: dict[str, list[DrawnFlow]] = {}
-    for flow in read_flows([shape.shape for found in shapes.values() for shape in found]):
-        flows.setdefault(flow.shape, []).append(flow)
+    def diagram(side: Side) -> KeyedDiagram:
+        return keyed_diagram(side, show, lambda label: chosen_name(label, labels.lcid, cultures))
 
     def compare() -> tuple[list[ComparedRow], list[ShapeDifference], DiagramPicture | None]:
-        lists = [
-            ComparedRow(page.labels.property(each), compare_lists(items(old, each.key), items(new, each.key)))
-            for each in page.type.properties
-            if each.related and each.key not in SERVER_CONTEXTS
-        ]
-        before, after = (_diagram(page, shapes[row.version], flows, identities, named) for row in (old, new))
-        found = compare_diagrams(before.drawn, after.drawn)
-        changed = [each for each in found if each.mark is not Mark.SAME]
-        is_same = not changed and before.flows == after.flows
-        picture = None if is_same else _picture(page, found, before, after)
+        lists = []
+        for context in compared_contexts(page.type):
+            before, after = (items(side.targets(context), lambda each: named[each.element].name) for side in sides)
+            lists.append(ComparedRow(titles[context], compare_lists(before, after)))
+        first, second = map(diagram, sides)
+        shapes, flows = compare_diagrams(first.shapes, second.shapes), compare_flows(first.flows, second.flows)
+        changed = [each for each in shapes if each.mark is not Mark.SAME]
+        is_same = not changed and all(each.mark is Mark.SAME for each in flows)
+        picture = None if is_same else _picture(page, shapes, flows, named)
         return [each for each in lists if each.difference.differs], changed, picture
 
     return compare
 
 
-def _diagram(
-    page: ElementPage,
-    shapes: Sequence[DrawnShape],
-    flows: Mapping[str, Sequence[DrawnFlow]],
-    identities: Mapping[str, Identity],
-    named: Mapping[str, Named],
-) -> _Diagram:
-    keys: dict[str, str] = {}
-    seen: Counter[str] = Counter()
-    visible = [shape for shape in shapes if shape.element in named]
-    for shape in visible:
-        creation = identities[shape.element].creation
-        seen[creation] += 1
-        # A number distinguishes shapes that show the same element.
-        keys[shape.shape] = f"{creation}-{seen[creation]}"
-    drawn, found, labels = [], {}, {}
-    cultures = page.labels.configuration.cultures
-    for shape in visible:
-        key, target = keys[shape.shape], named[shape.element]
-        container, host = (keys.get(each or "", "") for each in (shape.container, shape.host))
-        before = [flow for flow in flows.get(shape.shape, ()) if flow.predecessor in keys]
-        predecessors = frozenset(keys[flow.predecessor] for flow in before)
-        drawn.append(Drawn(key, target.name, target.type_name, predecessors, (container, host)))
-        found[key] = ComparedShape(key, target, container, host)
-        for flow in before:
-            labels[keys[flow.predecessor], key] = chosen_name(flow.label, page.labels.lcid, cultures)
-    return _Diagram(drawn, found, labels)
-
-
 def _picture(
-    page: ElementPage, differences: Sequence[ShapeDifference], before: _Diagram, after: _Diagram
+    page: ElementPage,
+    shapes: Sequence[ShapeDifference],
+    flows: Sequence[FlowDifference],
+    named: Mapping[str, Named],
 ) -> DiagramPicture:
     labels = page.labels
-    drawing = compared_drawing(
-        differences, before.shapes, after.shapes, (before.flows, after.flows), is_map(labels.reader, page.row)
-    )
+    drawing = compared_drawing(shapes, flows, named, is_map(labels.reader, page.row))
     title = name_of(labels.reader, page.row, labels.lcid)
     language = language_tag(labels.lcid)
     return DiagramPicture(

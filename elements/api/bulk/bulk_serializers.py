@@ -7,15 +7,15 @@ from rest_framework import serializers
 
 from elements.api import query_parameters
 from elements.api.element_serializers import PositionField
+from elements.api.list_query import IDS as IDS
+from elements.api.list_query import MOST_IDS as MOST_IDS
 from elements.bulk.operations import MOST_OPERATIONS
 from elements.bulk.runs import SMALL
 from elements.filters.parsing import MAX_LENGTH
 from elements.models import BulkRun
 from repository_site.core.rest.serializers import BodySerializer, envelope
 
-# Ids in one request.
-MOST_IDS = 10_000
-ID, FILTER, IDS, OPERATIONS, DRY_RUN = "bulkId", "filter", "ids", "operations", "dryRun"
+ID, FILTER, OPERATIONS, DRY_RUN = "bulkId", "filter", "operations", "dryRun"
 REFERENCES = serializers.DictField(
     child=serializers.ListField(child=serializers.JSONField()), required=False, help_text="References by context."
 )

@@ -26,6 +26,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, listed, printable
+from storage.api.preferences import prefers_minimal
 from storage.api.viewset import has_no_body
 
 TAG = "bulk"
@@ -68,7 +69,9 @@ class BulkViewSet(ElementWritingViewSet):
         run, refusals = request_bulk(self.storage, writer, wanted)
         is_done = run.state == BulkRun.State.DONE
         response = answer(counted("values", [self._wire(run, refusals)]), 200 if is_done else 202)
-        if not is_done:
+        # A preview that was made at once has no other report than this response.
+        self.must_tell = run._state.adding
+        if not is_done or (prefers_minimal(request) and not self.must_tell):
             response["Location"] = f"{self.base}{request._request.path.rstrip('/')}/{run.id}"
         return response
 

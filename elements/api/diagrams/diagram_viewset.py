@@ -72,6 +72,7 @@ class DiagramViewSet(ElementReadingViewSet):
         tag="diagrams",
         summary="List the layouts of a diagram",
         versions=ApiVersions.up_to("1.0"),
+        parameters=query_parameters.PAST,
         is_conditional=True,
         responses=DiagramLayoutsSerializer,
     )

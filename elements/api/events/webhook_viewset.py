@@ -63,6 +63,7 @@ class WebhookViewSet(ElementReadingViewSet):
         versions=FIRST,
         parameters=bodies.ETAG,
         writes=True,
+        tells_once=True,
         reads_without_body=True,
         body=bodies.NewWebhookSerializer,
         responses=bodies.WebhooksSerializer,
@@ -131,6 +132,7 @@ class WebhookViewSet(ElementReadingViewSet):
         summary="Test a webhook",
         versions=FIRST,
         writes=True,
+        tells_once=True,
         responses=bodies.WebhookDeliveriesSerializer,
     )
     def test_webhook(self, request: Request, **names: str) -> HttpResponse:
@@ -149,6 +151,7 @@ class WebhookViewSet(ElementReadingViewSet):
         versions=FIRST,
         parameters=bodies.ETAG,
         writes=True,
+        tells_once=True,
         body=bodies.RotationSerializer,
         responses=bodies.WebhooksSerializer,
     )

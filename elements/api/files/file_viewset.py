@@ -27,6 +27,7 @@ from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, printable
 from storage.api.authentication import authenticate, digest_in_header
 from storage.api.conditional_requests import asks_for_any, is_known, not_modified
+from storage.api.preferences import prefers_minimal
 from storage.files import FILES_PATH
 from storage.files.cleaning import discard_content
 from storage.files.contents import put_content
@@ -55,6 +56,7 @@ class FileViewSet(ElementReadingViewSet):
         summary="Upload a file",
         versions=FIRST,
         writes=True,
+        creates=True,
         parameters=bodies.UPLOAD,
         body=bodies.UPLOAD_BODY,
         body_types=(UNKNOWN, MULTIPART),
@@ -67,7 +69,10 @@ class FileViewSet(ElementReadingViewSet):
         and name, the same caller gets the same id again. A file that no attribute contains is removed after a week.
         """
         row = store_file(self.storage, self.received, self.caller.label, timezone.now())
-        return answer(counted("values", [self._wire(row)]))
+        file = self._wire(row)
+        self.has_created = True
+        headers = {"Location": file["fullAddress"]} if prefers_minimal(request) else {}
+        return answer(counted("values", [file]), headers=headers)
 
     @Operation(
         "getFile",

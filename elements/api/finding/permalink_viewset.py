@@ -15,6 +15,7 @@ from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import answer, counted
 from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import GUID, listed, printable
+from storage.api.preferences import prefers_minimal
 
 TAG = "permalinks"
 FIRST = ApiVersions.up_to("1.0")
@@ -62,7 +63,9 @@ class PermalinkViewSet(ElementReadingViewSet):
         operation reads, as GET does.
         """
         self.query(request).finish()
-        return answer(counted("values", [self._wire(create_permalink(self.caller, self.reader, request.data))]))
+        link = self._wire(create_permalink(self.caller, self.reader, request.data))
+        headers = {"Location": str(link["url"])} if prefers_minimal(request) else {}
+        return answer(counted("values", [link]), headers=headers)
 
     def _wire(self, link: Permalink) -> dict[str, object]:
         return permalink_document(link, self.storage_address, self.reader.zone)

@@ -98,7 +98,7 @@ class SearchViewSet(ElementReadingViewSet):
 
         def answer() -> HttpResponseBase:
             found = suggest(text, search.audience, search.searchable) if text else []
-            return self.answer_bounded(counted("values", [self.named_reference(each, names) for each, names in found]))
+            return self.answer_bounded(counted("values", [self.reader.named_reference(*each) for each in found]))
 
         return Prepared(answer)
 
@@ -146,7 +146,7 @@ class SearchViewSet(ElementReadingViewSet):
         return {name: dict(sorted(each.items())) for name, each in counts.items()}
 
     def _hit(self, hit: SearchHit) -> Wire:
-        found = self.named_reference(hit.row.identity, hit.names)
+        found = self.reader.named_reference(hit.row.identity, hit.names)
         if hit.excerpt is not None:
             excerpt = hit.excerpt
             found["excerpt"] = {

@@ -4,8 +4,8 @@ responses."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from elements import derived
+from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
 from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
@@ -30,10 +31,12 @@ from elements.reading.assembly.projection import (
     view_projection,
     whole_projection,
 )
+from elements.reading.assembly.reference_fields import NO_EXTRAS, Extras, ReferenceFields
 from elements.reading.assembly.references import ReferenceWriter
 from elements.reading.assembly.response_addresses import DETAIL, Addresses
 from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows, most_text
 from elements.reading.identities import Identities, Texts
+from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
@@ -41,6 +44,9 @@ from repository_site.core.database.statements import Inquiry
 from repository_site.core.rest.rendering import to_json
 
 Wire = dict[str, Any]
+# Parts that are references, beside related contexts.
+REFERENCE_PARTS = frozenset({CHILDREN, CONTENT, ROOT_PATH, VERSIONS})
+NOT_ASKED: Mapping[str, Extras] = {}
 Part = list[Wire] | orjson.Fragment | Slices | None
 # Nested related maps of expanded references, by the version of the target.
 Expansions = Mapping[str, Mapping[str, list[Wire]]]
@@ -71,7 +77,8 @@ class Reader:
 
     @cached_property
     def identities(self) -> Identities:
-        return Identities(self.audience, self.state)
+        # A type of the past may have been removed without any change of the content (D565).
+        return Identities(self.audience, self.state and f"{self.state} {self.configuration.revision}")
 
     @cached_property
     def addresses(self) -> Addresses:
@@ -107,6 +114,11 @@ class Reader:
         prefix = (prefix_of or self.addresses.detail)(self.types[to.type])
         return {**self.identity(to), "expandUri": self.address(prefix, to)}
 
+    def named_reference(self, to: Identity, names: ByCulture) -> Wire:
+        """Return a reference to an element, with its names."""
+        found = self.reference(to)
+        return {**found, ATTRIBUTES: {NAME: names}} if names else found
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -118,6 +130,8 @@ class Gathered:
     below: Mapping[str, VersionRow] = field(default_factory=dict)
     """For reporting: children and content by version, and their references."""
     links_below: ReferenceLinks = NO_LINKS
+    extras: Mapping[str, Extras] = field(default_factory=lambda: NOT_ASKED)
+    """Fields of references, by context or part."""
 
     def drawn(self, row: VersionRow) -> list[Identity]:
         """Return the elements that the diagram of a version shows, as far as the reader may see them."""
@@ -139,6 +153,7 @@ class Assembler:
         self.view = view
         self.wanted = wanted
         self.projection = view_projection(reader.configuration, view, wanted)
+        self.fields = ReferenceFields(reader, wanted)
         # Functions of the reader: a writer that refers to this assembler would be a reference cycle (D211).
         self.reference = partial(reader.reference, prefix_of=reader.addresses.leading_to(self.leads_to))
         self.writer = ReferenceWriter(self.reference)
@@ -192,7 +207,32 @@ class Assembler:
         inquiry.ask(meanwhile)
         drawn, path = shapes(), parents()
         found = links({shape.element for each in drawn.values() for shape in each} | path.keys())
-        return Gathered(found, children(), drawn, path, self._expand(batch, found))
+        gathered = Gathered(found, children(), drawn, path, self._expand(batch, found))
+        if not self.fields or self.in_slices:
+            return gathered
+        return replace(gathered, extras=self.fields.read(self._referenced(batch, gathered), most_text(len(batch))))
+
+    def _referenced(self, batch: Sequence[VersionRow], gathered: Gathered) -> dict[str, list[Identity]]:
+        """Return the targets of all references that have fields."""
+        found: dict[str, list[Identity]] = {}
+        for row in batch:
+            places: dict[str, Iterable[Identity]] = {**gathered.links.related(row, self.contexts_of(row))}
+            for part in REFERENCE_PARTS & self.wanted.resources:
+                # A related context may have the name of a part.
+                places[part] = [*places.get(part, ()), *self._part(part, row, gathered)]
+            for place, targets in places.items():
+                if self.fields.of(place):
+                    found.setdefault(place, []).extend(targets)
+        return found
+
+    def _part(self, part: str, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
+        if part == CHILDREN:
+            return gathered.children.get(row.element, ())
+        if part == CONTENT:
+            return gathered.drawn(row)
+        if part == ROOT_PATH:
+            return self._root_path(row, gathered)
+        return (each.identity for each in gathered.links.known.get(row.element, ()))
 
     def _write_attributes(self, batch: Sequence[VersionRow]) -> None:
         if ATTRIBUTES in self.wanted.resources:
@@ -219,7 +259,10 @@ class Assembler:
             if context in self.wanted.expand
             for target in found
         )
-        return expand(self.reader, targets, most=most_rows(len(batch)))
+        return self._expansions(targets, most_rows(len(batch)))
+
+    def _expansions(self, targets: Mapping[str, int], most: int | None = None) -> Expansions:
+        return expand(self.reader, targets, most=most, names=self.fields.names if self.wanted.names else None)
 
     def contexts_of(self, row: VersionRow) -> Sequence[str]:
         return self.projection.types[row.type].contexts
@@ -241,10 +284,9 @@ class Assembler:
         if CONTENT in resources:
             add_part(found, CONTENT, self.content(row, gathered))
         if ROOT_PATH in resources:
-            add_part(found, ROOT_PATH, self.writer_in_view.references(self._root_path(row, gathered)))
+            add_part(found, ROOT_PATH, self.written_part(ROOT_PATH, row, gathered))
         if VERSIONS in resources:
-            known = gathered.links.known.get(row.element, ())
-            add_part(found, VERSIONS, self.writer_in_view.references(each.identity for each in known))
+            add_part(found, VERSIONS, self.written_part(VERSIONS, row, gathered))
         return found
 
     def _display_names(self, names: Mapping[str, str]) -> Wire:
@@ -255,37 +297,64 @@ class Assembler:
         add_part(element, VALUES if self.reader.cultures else ATTRIBUTES, attributes)
 
     def related(self, row: VersionRow, gathered: Gathered) -> Wire:
-        if not self.wanted.expand:
+        if not (self.wanted.expand or self.fields):
             return self.writer.related(row, self.projection.types[row.type], gathered.links, self._texts)
-        return self.references(gathered.links.related(row, self.contexts_of(row)), gathered.expansions)
+        related = gathered.links.related(row, self.contexts_of(row))
+        return self.references(related, gathered.expansions, gathered.extras)
 
-    def references(self, related: Mapping[str, Sequence[Identity]], expansions: Expansions) -> Wire:
+    def references(
+        self,
+        related: Mapping[str, Sequence[Identity]],
+        expansions: Expansions,
+        extras: Mapping[str, Extras] = NOT_ASKED,
+    ) -> Wire:
         found: Wire = {}
         for context, targets in related.items():
             if context in self.wanted.expand and self.in_slices:
-                found[context] = Slices(self._expanded_slices(targets))
+                found[context] = Slices(self._expanded_slices(context, targets))
             elif context in self.wanted.expand:
-                found[context] = [self.expanded(target, expansions) for target in targets]
+                own = extras.get(context, NO_EXTRAS)
+                found[context] = [self.expanded(target, expansions, own) for target in targets]
             else:
-                found[context] = self.writer.references(targets)
+                found[context] = self._written(self.writer, context, targets, extras)
         return found
 
-    def _expanded_slices(self, targets: Sequence[Identity]) -> Iterator[bytes]:
-        for few in halved(targets, lambda few: (few, expand(self.reader, Counter(each.version for each in few)))):
-            for target in few[0]:
-                yield to_json(self.expanded(target, few[1]))
+    def _expanded_slices(self, context: str, targets: Sequence[Identity]) -> Iterator[bytes]:
+        def read(few: Sequence[Identity]) -> tuple[Sequence[Identity], Expansions, Extras]:
+            return few, self._expansions(Counter(each.version for each in few)), self._extras(context, few)
 
-    def expanded(self, target: Identity, expansions: Expansions) -> Wire:
+        for few, expansions, extras in halved(targets, read):
+            for target in few:
+                yield to_json(self.expanded(target, expansions, extras))
+
+    def _extras(self, place: str, targets: Sequence[Identity]) -> Extras:
+        return self.fields.read({place: targets}, most_text(len(targets)))[place] if self.fields.of(place) else {}
+
+    def _written(
+        self, writer: ReferenceWriter, place: str, targets: Sequence[Identity], extras: Mapping[str, Extras]
+    ) -> Part:
+        if not (self.in_slices and targets and self.fields.of(place)):
+            return writer.references(targets, extras.get(place, NO_EXTRAS))
+        few = halved(targets, lambda few: (few, self._extras(place, few)))
+        return Slices(writer.text(each, own).encode() for some, own in few for each in some)
+
+    def written_part(self, part: str, row: VersionRow, gathered: Gathered) -> Part:
+        writer = self.writer if part == CONTENT else self.writer_in_view
+        return self._written(writer, part, [*self._part(part, row, gathered)], gathered.extras)
+
+    def expanded(self, target: Identity, expansions: Expansions, extras: Extras) -> Wire:
         """An expanded reference contains what its address would return, so it has no address."""
         found = self.reader.identity(target)
+        if target.version in extras:
+            found |= extras[target.version].wire
         add_part(found, RELATED, expansions.get(target.version))
         return found
 
     def children(self, row: VersionRow, gathered: Gathered) -> Part:
-        return self.writer_in_view.references(gathered.children.get(row.element, ()))
+        return self.written_part(CHILDREN, row, gathered)
 
     def content(self, row: VersionRow, gathered: Gathered) -> Part:
-        return self.writer.references(gathered.drawn(row))
+        return self.written_part(CONTENT, row, gathered)
 
     def _root_path(self, row: VersionRow, gathered: Gathered) -> Iterable[Identity]:
         """Return ancestors, nearest first, without those that the view does not contain or the reader must not see."""
@@ -308,21 +377,31 @@ def add_part(element: Wire, name: str, part: Any) -> None:
 
 
 def expand(
-    reader: Reader, versions: Mapping[str, int], *, with_attributes: bool = False, most: int | None = None
+    reader: Reader,
+    versions: Mapping[str, int],
+    *,
+    with_attributes: bool = False,
+    most: int | None = None,
+    names: Callable[[Collection[Identity], int], Extras] | None = None,
 ) -> Expansions:
     """Return the related maps of targets, which are given with the number of references to each. Their references have
-    no address; in operation 8 they have attributes instead."""
+    no address; in operation 8 they have attributes instead, elsewhere their `names` if the request asks for them."""
     whole = whole_projection(reader.nested)
     found = rows.read_versions(sorted(versions), with_attributes=False)
     links = read_links(reader.identities, list(found.values()), whole, most)
     related = {version: links.related(row, whole.types[row.type].contexts) for version, row in found.items()}
     innermost = {target for contexts in related.values() for targets in contexts.values() for target in targets}
     attributes = _attributes(reader, innermost, whole) if with_attributes else {}
+    opened = [each for each in innermost if reader.audience.can_open(each)]
+    named = names(opened, most_text(max(1, len(versions)))) if names else NO_EXTRAS
     wire: dict[str, Wire] = {}
     for target in innermost:
         wire[target.version] = reader.identity(target)
         add_part(wire[target.version], ATTRIBUTES, attributes.get(target.version))
-    sizes = {version: len(to_json(each)) for version, each in wire.items()} if with_attributes else {}
+        if target.version in named:
+            wire[target.version] |= named[target.version].wire
+    has_values = with_attributes or names is not None
+    sizes = {version: len(to_json(each)) for version, each in wire.items()} if has_values else {}
     # A response repeats the map of a target for each reference to it.
     check_response(
         sum(

@@ -16,6 +16,8 @@ ATTRIBUTES, RELATED, CHILDREN, CONTENT = "attributes", "related", "children", "c
 # In place of attributes, in one culture (D482).
 VALUES = "values"
 DISPLAY_NAMES, ROOT_PATH, VERSIONS = "displayNames", "rootPath", "versions"
+# Not a part: the references of all parts have names (D574).
+NAMES = "names"
 RESOURCES = (ATTRIBUTES, RELATED, CHILDREN, CONTENT, DISPLAY_NAMES, ROOT_PATH, VERSIONS)
 USUAL_RESOURCES = frozenset(RESOURCES) - {VERSIONS}
 REPORTING_RESOURCES = frozenset(RESOURCES) - {ROOT_PATH}
@@ -46,6 +48,10 @@ class Wanted:
     expand: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
     """Properties that the operation adds to those of the view."""
+    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Attributes that references have in addition (D574), by related context, or by part such as `children`."""
+    names: bool = False
+    """Whether all references have the names of their targets."""
 
 
 @dataclass(frozen=True, slots=True)

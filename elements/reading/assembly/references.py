@@ -17,6 +17,7 @@ import orjson
 from elements import derived
 from elements.reading.assembly.links import CALLER_FIELDS, ReferenceLinks
 from elements.reading.assembly.projection import TypeProjection
+from elements.reading.assembly.reference_fields import NO_EXTRAS, Extras
 from elements.reading.identities import Texts, most_of_a_kind
 from elements.reading.rows import Identity, VersionRow
 
@@ -39,10 +40,14 @@ class ReferenceWriter:
         """Forget the texts before the next batch, so that a list of any length does not fill the memory."""
         self._forms.clear()
 
-    def references(self, targets: Iterable[Identity]) -> orjson.Fragment | None:
+    def references(self, targets: Iterable[Identity], extras: Extras = NO_EXTRAS) -> orjson.Fragment | None:
         """Return the references as JSON, or None if there are none."""
-        texts = [self._text(each) for each in targets]
+        texts = [self.text(each, extras) for each in targets] if extras else [self._text(each) for each in targets]
         return _list(texts) if texts else None
+
+    def text(self, target: Identity, extras: Extras) -> str:
+        text, extra = self._text(target), extras.get(target.version)
+        return text if extra is None else text[:-1] + extra.text
 
     def related(
         self, row: VersionRow, shown: TypeProjection, links: ReferenceLinks, texts: Texts

@@ -9,14 +9,14 @@ from django.conf import settings
 
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Wire
-from elements.reading.assembly.projection import CHILDREN, CONTENT, RELATED, VERSIONS
+from elements.reading.assembly.projection import CHILDREN, CONTENT, RELATED, ROOT_PATH, VERSIONS
 from elements.reading.bounds import Slices, TooHeavy, halved, most_text
 from elements.reading.rows import VersionRow
 from repository_site.core.fairness.large_lists import LARGE, large_lists
 from repository_site.core.rest.rendering import counted_parts, to_json
 
 # Parts of an element that can contain slices.
-DIVISIBLE = frozenset({RELATED, CHILDREN, CONTENT, VERSIONS})
+DIVISIBLE = frozenset({RELATED, CHILDREN, CONTENT, ROOT_PATH, VERSIONS})
 
 
 class ElementBatches:

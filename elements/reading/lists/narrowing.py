@@ -12,7 +12,7 @@ from typing import Any
 
 from elements.filters.clues import CUT, IN_MARKUP, Clue, Way
 from elements.filters.conditions import Condition, all_of
-from repository_site.core.database.statements import fetch, text_array
+from repository_site.core.database.statements import engine, fetch, text_array
 
 # Words of a clue, rows of postings that are counted for a word, and versions that are tested.
 MOST_WORDS, MOST_ROWS, MOST_CANDIDATES = 100, 500, 2_000
@@ -62,7 +62,8 @@ def narrowed(condition: Condition | None) -> Condition | None:
 
     Runs in the scope of the storage, with at most one statement.
     """
-    if condition is None or not condition.ways:
+    # The index has the words of today only.
+    if condition is None or not condition.ways or engine().as_of:
         return condition
     ways = _quick_ways(condition.ways)
     found = _fitting_words(sorted({each for way in ways for each in way}, key=repr))

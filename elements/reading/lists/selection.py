@@ -113,6 +113,10 @@ def these_versions(versions: Sequence[str]) -> Selection:
     return Selection(rows.VERSION_AND_ELEMENT, (Condition("v.id = ANY(%s::uuid[])", (list(versions),)),), BY_AGE)
 
 
+def these_elements(ids: Sequence[str]) -> Condition:
+    return Condition("e.id = ANY(%s::uuid[])", (id_array(ids),))
+
+
 def _counted(audience: Audience) -> str:
     return f"elements_element e WHERE e.{audience.pointer} IS NOT NULL"
 

@@ -139,11 +139,11 @@ class MeasuredCursor(CursorWrapper):
 
     def _execute(self, sql: str, params: Any, *ignored: Any) -> Any:
         if self.db.tenant:
-            sql, params = with_storage(sql, params, self.db.tenant, self.db.hidden)
+            sql, params = with_storage(sql, params, self.db.tenant, self.db.hidden, self.db.as_of)
         return self._measured(super()._execute, sql, params)  # type: ignore[misc]  # the stubs do not know it
 
     def _executemany(self, sql: str, param_list: Any, *ignored: Any) -> Any:
-        scope = self.db.tenant, self.db.hidden
+        scope = self.db.tenant, self.db.hidden, self.db.as_of
         routed = [with_storage(sql, each, *scope) for each in param_list] if self.db.tenant else []
         if routed:
             sql, param_list = routed[0][0], [parameters for _, parameters in routed]
@@ -222,6 +222,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Limits of the caller of the scope; None without a caller, or without permission sets (D491)."""
     hidden = ""
     """Those sets of the narrowing whose elements the statements leave out; empty while a change needs all content."""
+    as_of = ""
+    """Time in ISO 8601 whose content the statements read; empty for that of today (D564)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -380,7 +382,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._look_up_watched(statements, meanwhile)
         self.validate_no_broken_transaction()
         if self.tenant:
-            statements = [with_storage(*statement, self.tenant, self.hidden) for statement in statements]
+            scope = self.tenant, self.hidden, self.as_of
+            statements = [with_storage(*statement, *scope) for statement in statements]
         started = time.perf_counter()
         try:
             with self.wrap_database_errors:

@@ -4,7 +4,7 @@ Row-level security already limits a statement to its storage. The policy alone d
 where the rows are, so each table in FROM, JOIN, USING, UPDATE and DELETE also gets a condition on its `storage_id`.
 Rows that an INSERT selects are joined with the revision of the storage, which tells where they belong.
 This happens here, below the ORM and below hand-written SQL, so that no statement can lack it. For the same reason, the
-conditions of a narrowed scope are added here (D491).
+conditions of a narrowed scope are added here (D491), and those of a scope as of a time (D564).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from django.apps import apps
 
-from repository_site.core.database.narrowing import HIDDEN, STORAGE, hiding, only_reads
+from repository_site.core.database.narrowing import HIDDEN, hiding, only_reads
+from repository_site.core.database.past import AS_OF, STORAGE, past_beside, there_then
 
 TOKENS = re.compile(
     r"""(?P<comment>--[^\n]* | /\*.*?\*/)
@@ -56,7 +57,7 @@ NOT_ALIASES = {
 # Statements with filters have many texts; longer ones than this are not kept.
 LONGEST_KEPT = 8_000
 KEPT = 2_000
-CUTS = re.compile(f"({STORAGE}|{HIDDEN})")
+CUTS = re.compile(f"({STORAGE}|{HIDDEN}|{AS_OF})")
 # Text around the SELECT of an INSERT. A distributed database can then run the whole statement where the rows belong.
 BEFORE_SELECTED = "SELECT route.storage_id, given.* FROM storage_storagerevision route, ("
 AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
@@ -104,13 +105,16 @@ class StatementLevel:
     """Whether the SELECT that is being read is that of an INSERT."""
 
 
-def with_storage(sql: str, parameters: Any, storage: str, hidden: str = "") -> tuple[str, Any]:
+def with_storage(sql: str, parameters: Any, storage: str, hidden: str = "", as_of: str = "") -> tuple[str, Any]:
     """Return a statement and its parameters, with the storage as a condition on each tenant table, and with conditions
-    that leave out what concerns hidden elements."""
-    found = _kept(sql, bool(hidden)) if len(sql) < LONGEST_KEPT else route(sql, bool(hidden))
+    that leave out what concerns hidden elements, and what was not there at a time."""
+    is_kept = len(sql) < LONGEST_KEPT
+    found = _kept(sql, bool(hidden), bool(as_of)) if is_kept else route(sql, bool(hidden), bool(as_of))
     if not found.places:
         return sql, parameters
-    values = {STORAGE: storage, HIDDEN: hidden} if hidden else {STORAGE: storage}
+    values = {STORAGE: storage}
+    if hidden or as_of:
+        values = {name: value for name, value in ((STORAGE, storage), (HIDDEN, hidden), (AS_OF, as_of)) if value}
     if parameters is None:
         return _joined(found, {name: f"'{value}'" for name, value in values.items()}), None
     if isinstance(parameters, Mapping):
@@ -132,12 +136,13 @@ def tenant_tables() -> frozenset[str]:
     return frozenset(model._meta.db_table for model in apps.get_models() if hasattr(model, "storage_through"))
 
 
-def route(sql: str, is_narrowed: bool = False) -> Routed:
+def route(sql: str, is_narrowed: bool = False, is_past: bool = False) -> Routed:
     """Return the statement with its cuts. Statements that define tables or copy rows have none."""
     tokens = [*_tokens(sql)]
     first = next((token.word for token in tokens if token.word != "("), "")
-    is_narrowed = is_narrowed and only_reads([token.word for token in tokens])
-    added = [*_StatementReader(sql, tokens, is_narrowed).read()] if first in FIRST_WORDS else []
+    reads = (is_narrowed or is_past) and only_reads([token.word for token in tokens])
+    reader = _StatementReader(sql, tokens, is_narrowed and reads, is_past and reads)
+    added = [*reader.read()] if first in FIRST_WORDS else []
     placeholders = [found.start() for found in PLACEHOLDERS.finditer(sql) if found.group() == "%s"]
     pieces, places, names, piece, end = [], [], [], "", 0
     for position, text in added:
@@ -178,10 +183,11 @@ def _end_of(sql: str) -> int:
 class _StatementReader:
     """Reads a statement once, and yields what to add to it and where."""
 
-    def __init__(self, sql: str, tokens: list[StatementToken], is_narrowed: bool) -> None:
+    def __init__(self, sql: str, tokens: list[StatementToken], is_narrowed: bool, is_past: bool) -> None:
         self.sql = sql
         self.tokens = tokens
         self.is_narrowed = is_narrowed
+        self.is_past = is_past
         self.tenant = tenant_tables()
 
     def read(self) -> Iterator[tuple[int, str]]:
@@ -237,6 +243,8 @@ class _StatementReader:
                 yield from self._close(level, token.start)
             level.lists_tables = level.lists_tables or word in {"FROM", "USING"}
             self._note_table(level, number)
+            if self.is_past:
+                yield from self._add_past(number + 1)
 
     def _begin_insert(self, level: StatementLevel, number: int) -> Iterator[tuple[int, str]]:
         """Add the storage to the columns of an INSERT that selects its rows; otherwise the database fills it."""
@@ -260,6 +268,15 @@ class _StatementReader:
             level.joined = name, self._table(number + 1)
         elif name:
             level.tables.append((name, self._table(number + 1)))
+
+    def _add_past(self, number: int) -> Iterator[tuple[int, str]]:
+        """Put the past rows of a table beside its rows, under the name by which the statement calls it."""
+        name = self._alias(number)
+        past = past_beside(self._table(number)) if name else None
+        if past is not None:
+            token = self.tokens[number]
+            yield token.start, past.before
+            yield token.end, past.after + (f" {name}" if name == self.sql[token.start : token.end] else "")
 
     def _alias(self, number: int) -> str:
         """Return the name by which the statement calls a tenant table; empty if there is another table."""
@@ -313,4 +330,6 @@ class _StatementReader:
         return " AND ".join(self._condition(*each) for each in names)
 
     def _condition(self, name: str, table: str) -> str:
-        return f"{name}.storage_id = {STORAGE}::uuid{hiding(table, name) if self.is_narrowed else ''}"
+        then = there_then(table, name) if self.is_past else ""
+        hidden = hiding(table, name, is_past=self.is_past) if self.is_narrowed else ""
+        return f"{name}.storage_id = {STORAGE}::uuid{then}{hidden}"

@@ -46,6 +46,10 @@ class Operation:
     writes: bool = False
     by_facet: bool = False
     """Whether it shows each caller only facets of the caller's scope, although its address names no facet (D489)."""
+    creates: bool = False
+    """Whether it can create one resource, whose address is in `Location` if the client prefers no body (D575)."""
+    tells_once: bool = False
+    """Whether the response tells something that no read tells again, such as a secret: it always has a body."""
     reads_without_body: bool = False
     """Whether a POST with an empty body is the GET of the same address (D2). Only for operations that write."""
     is_conditional: bool = False

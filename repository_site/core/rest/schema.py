@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -166,6 +167,24 @@ WRITING_HEADERS = {
 }
 
 
+MINIMAL_TEXT = (
+    "`return=minimal` asks for a response without a body: 204, or 201 with `Location` for one new resource. The default"
+    " is `return=representation`."
+)
+# Responses to changes whose clients prefer no body (D575).
+_APPLIED = {
+    "Preference-Applied": {"description": "`return=minimal`.", "schema": {"type": "string"}, "required": True},
+    "ETag": {"description": "Entity tag of the version, if one was changed.", "schema": {"type": "string"}},
+}
+_LOCATION = {"description": "Address of the new resource.", "schema": {"type": "string"}}
+NO_CONTENT = {
+    "description": "The change was made; `Prefer: return=minimal` was applied.",
+    "headers": {**_APPLIED, "Location": {**_LOCATION, "description": "Address of a permalink or of a report."}},
+}
+CREATED = {
+    "description": "The resource was created; `Prefer: return=minimal` was applied.",
+    "headers": {**_APPLIED, "Location": {**_LOCATION, "required": True}},
+}
 CONDITION_TEXT = "Entity tag of an earlier response; 304 if the response would be the same."
 REPLICA_TEXT = (
     "`replica` allows a read replica to answer. It answers only if it has the current content; otherwise, and where the"
@@ -224,6 +243,10 @@ class OperationSchema(AutoSchema):
             described["requestBody"] = NO_BODY
         if operation.reads_without_body:
             described["requestBody"].pop("required", None)
+        if operation.writes and not operation.tells_once:
+            described["responses"]["204"] = deepcopy(NO_CONTENT)
+        if operation.creates:
+            described["responses"]["201"] = deepcopy(CREATED)
         described["x-writes"] = operation.writes
         described["x-needs-credential"] = operation.writes and not operation.reads_without_body
         described["x-conditional"] = self.is_conditional
@@ -251,6 +274,8 @@ class OperationSchema(AutoSchema):
             headers["Prefer"] = REPLICA_TEXT
         if self.operation.writes:
             headers |= WRITING_HEADERS
+            if not self.operation.tells_once:
+                headers["Prefer"] = MINIMAL_TEXT
         parameters += [
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text) for name, text in headers.items()
         ]

@@ -76,6 +76,13 @@ class Command(RepositoryCommand):
             metavar="DAYS",
             help="days for which events of changes are kept; default: %(default)s",
         )
+        parser.add_argument(
+            "--allowed-origins",
+            nargs="+",
+            default=(),
+            metavar="ORIGIN",
+            help="origins of web pages that may call the API, such as https://app.example.org; default: none",
+        )
         add_quota_arguments(parser)
         parser.add_argument("--base", type=UUID, metavar="GUID", help="GUID of the base storage")
         parser.add_argument("--exist-ok", action="store_true", help="succeed without changes if the storage exists")

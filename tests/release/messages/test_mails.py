@@ -323,7 +323,7 @@ def test_a_server_that_does_not_answer_gets_a_growing_pause(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from repository_site.core import mail_server
+    from repository_site.core.environment import mail_server
 
     working = settings.MAIL_SERVER
     monkeypatch.setattr(mail_server.MailServer.connect, "__defaults__", (0.2,))

@@ -1,12 +1,13 @@
-"""Differences between two versions: texts by word, lists by item, diagrams by shape. Pure functions."""
+"""Differences between two versions: values, texts by word, lists by item, diagrams by shape. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from repository_site.core.matching import Effort, EqualPart, equal_parts, longest_ascending
 
@@ -21,6 +22,30 @@ class Mark(StrEnum):
     REMOVED = "removed"
     CHANGED = "changed"
     MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDifference:
+    """A missing value is None."""
+
+    old: Any
+    new: Any
+
+
+ByName = Mapping[str, Mapping[str, Any]]
+"""Values by attribute and culture."""
+
+
+def compare_values(old: ByName, new: ByName) -> dict[str, dict[str, ValueDifference]]:
+    """Return the values that differ, by attribute and culture, both in ascending order."""
+    found: dict[str, dict[str, ValueDifference]] = {}
+    for name in sorted({*old, *new}):
+        before, after = old.get(name, {}), new.get(name, {})
+        for culture in sorted({*before, *after}, key=int):
+            pair = before.get(culture), after.get(culture)
+            if pair[0] != pair[1]:
+                found.setdefault(name, {})[culture] = ValueDifference(*pair)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,33 +179,19 @@ def _marked(
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRow:
-    """`is_hidden` says that values differ whose texts are the same, such as markup with another format."""
-
-    label: str
-    difference: TextDifference | ListDifference
-    is_hidden: bool = False
-
-    @property
-    def differs(self) -> bool:
-        return self.is_hidden or self.difference.differs
-
-    @property
-    def mark(self) -> Mark:
-        return Mark.CHANGED if self.is_hidden else self.difference.mark
-
-
-@dataclass(frozen=True, slots=True)
 class Drawn:
     """A shape of a diagram. Its key identifies the element that it shows in all versions (D11)."""
 
     key: str
-    name: str
+    name: Any
+    """Name of the element, in one culture or by culture."""
     type: str
     before: frozenset[str] = frozenset()
     """Keys of the preceding shapes."""
     around: tuple[str, str] = ("", "")
     """Keys of the container and of the host."""
+    shape: str = ""
+    element: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +219,30 @@ def compare_diagrams(old: Sequence[Drawn], new: Sequence[Drawn]) -> list[ShapeDi
         mark = Mark.CHANGED if is_renamed or is_rewired or is_moved else Mark.SAME
         found.append(ShapeDifference(mark, earlier, shape, is_renamed, is_rewired, is_moved))
     return found + [ShapeDifference(Mark.REMOVED, each, None) for each in known.values()]
+
+
+Flows = Mapping[tuple[str, str], Any]
+"""Labels of flows, in one culture or by culture, by the keys of the two shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDifference:
+    mark: Mark
+    ends: tuple[str, str]
+    old: Any = None
+    new: Any = None
+
+
+def compare_flows(old: Flows, new: Flows) -> list[FlowDifference]:
+    """Return differences in the order of the new diagram; removed flows come last."""
+    found = []
+    for ends in dict.fromkeys((*new, *old)):
+        labels = old.get(ends), new.get(ends)
+        if ends not in old:
+            mark = Mark.ADDED
+        elif ends not in new:
+            mark = Mark.REMOVED
+        else:
+            mark = Mark.SAME if labels[0] == labels[1] else Mark.CHANGED
+        found.append(FlowDifference(mark, ends, *labels))
+    return found

@@ -1,0 +1,1 @@
+"""Comparisons of an element with itself, and of a storage with itself."""

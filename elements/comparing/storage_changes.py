@@ -1,0 +1,110 @@
+"""Elements that are new, changed or deleted between two times (D570)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from elements.reading.assembly.assembler import Reader
+from elements.reading.names import ByCulture
+from elements.reading.referrers import read_whole_names
+from elements.reading.rows import IDENTITY, Identity
+from repository_site.core.database.statements import id_array, look_up
+from storage.tenancy.scope import read_as_of
+
+# Changes that are read of the history, oldest first.
+MOST_CHANGES = 20_000
+# The history has the time at which a change was written, the past that of its transaction. Another clock may differ.
+MARGIN = timedelta(minutes=1)
+FIND = """SELECT c.element_id::text, count(*), max(c.changed_on) FROM (
+        SELECT c.element_id, c.changed_on FROM elements_elementchange c
+        WHERE c.changed_on > %s::timestamptz AND c.changed_on <= %s::timestamptz
+        ORDER BY c.changed_on, c.id LIMIT {most}) c
+    GROUP BY c.element_id ORDER BY max(c.changed_on) DESC, c.element_id"""
+# Each LATERAL with a limit is one index look-up for each row, regardless of the planner's estimate.
+READ = f"""SELECT {IDENTITY}, e.parent_id::text, v.since FROM unnest(%s::uuid[]) AS w(id)
+    CROSS JOIN LATERAL (SELECT e.id, e.creation_id, e.type_id, e.parent_id, e.{{pointer}} AS shown
+        FROM elements_element e WHERE e.id = w.id LIMIT 1) e
+    CROSS JOIN LATERAL (SELECT v.id, v.state, v.stereotype, v.since FROM elements_elementversion v
+        WHERE v.id = e.shown LIMIT 1) v"""  # noqa: S608  constants
+
+
+class ChangeKind(StrEnum):
+    NEW = "new"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
+class ElementState(NamedTuple):
+    """An element at a time. Every change of its version begins another `since`."""
+
+    identity: Identity
+    parent: str | None
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedElement:
+    kind: ChangeKind
+    identity: Identity
+    """The element at the new time, or a deleted one at the old time."""
+    names: ByCulture
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedElements:
+    """A page of changed elements. `counts` has the elements on all pages."""
+
+    page: Sequence[ChangedElement]
+    counts: Mapping[ChangeKind, int]
+    is_complete: bool
+
+
+def read_changed_elements(
+    reader: Reader, old: datetime, new: datetime | None, *, limit: int, offset: int = 0
+) -> ChangedElements:
+    """Return the elements that the reader sees differently at two times, those that were changed last first. None means
+    now. Raise TooHeavy if the names of the page are too long together."""
+    until = (new + MARGIN).isoformat() if new else "infinity"
+    found = look_up(FIND.format(most=MOST_CHANGES + 1), [(old - MARGIN).isoformat(), until])
+    elements = [row[0] for row in found]
+    before, after = _states(reader, elements, old), _states(reader, elements, new)
+    changes = [
+        (kind, state.identity)
+        for id in elements
+        if (kind := _kind(reader, before.get(id), after.get(id))) and (state := after.get(id) or before.get(id))
+    ]
+    shown = changes[offset : offset + limit]
+    deleted = {identity.version for kind, identity in shown if kind is ChangeKind.DELETED}
+    names = _names(deleted, old) | _names({identity.version for _, identity in shown} - deleted, new)
+    page = [ChangedElement(kind, identity, names.get(identity.version, {})) for kind, identity in shown]
+    return ChangedElements(page, Counter(kind for kind, _ in changes), sum(row[1] for row in found) <= MOST_CHANGES)
+
+
+def _states(reader: Reader, elements: Collection[str], time: datetime | None) -> dict[str, ElementState]:
+    with read_as_of(time):
+        found = look_up(READ.format(pointer=reader.audience.pointer), [id_array(elements)]) if elements else []
+    seen = reader.types.keys() - reader.audience.closed
+    return {row[0]: ElementState(Identity(*row[:6]), *row[6:]) for row in found if row[2] in seen}
+
+
+def _kind(reader: Reader, before: ElementState | None, after: ElementState | None) -> ChangeKind | None:
+    if before is None or after is None:
+        state = before or after
+        # A step that was added or removed, or copied into a new version, is a change of its diagram.
+        if state is None or reader.types[state.identity.type].lives_in_diagrams:
+            return None
+        return ChangeKind.NEW if after else ChangeKind.DELETED
+    # Only administrators and the user can read the history of a user (D398).
+    if before == after or after.identity.type in reader.configuration.partial:
+        return None
+    return ChangeKind.CHANGED
+
+
+def _names(versions: Collection[str], time: datetime | None) -> dict[str, ByCulture]:
+    with read_as_of(time):
+        return read_whole_names(versions)
