@@ -55,7 +55,7 @@ from storage.models import Storage
 from storage.options import Role
 from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
-from storage.tenancy.contexts import Context, ContextType, find_context, recall_context
+from storage.tenancy.contexts import Context, ContextChanged, ContextType, find_context, recall_context
 from storage.tenancy.scope import StorageGone, read_as_of, tenant_scope
 
 IN_USE = "Other requests are changing the same elements; send the request again."
@@ -76,10 +76,6 @@ KEPT_HEADERS = ("ETag", "Location", APPLIED)
 KEPT_STATUS = ":status"
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
-
-
-class ContextChanged(Exception):
-    """The recalled context of a request is not that of its address and token any more."""
 
 
 class ApiViewSet(ViewSet):
@@ -148,8 +144,7 @@ class ApiViewSet(ViewSet):
             try:
                 return self._run_in(recalled, request, **names)
             except (Busy, *AWAY):
-                # The context is not the reason, and the client has waited long enough.
-                raise
+                raise  # the context is not the reason, and the client has waited long enough
             except Exception:
                 if self.is_confirmed:
                     raise
@@ -262,8 +257,7 @@ class ApiViewSet(ViewSet):
 
         def confirm() -> None:
             if not answer():
-                # Perhaps an earlier attempt was confirmed, and was rolled back after a deadlock.
-                self.is_confirmed = False
+                self.is_confirmed = False  # perhaps an earlier attempt was, before a deadlock
                 raise ContextChanged
             if not self.is_confirmed and self.context.token is not None:
                 note_address(self.context.token.id, request.META.get("REMOTE_ADDR", ""))
