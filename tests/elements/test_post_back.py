@@ -25,7 +25,7 @@ from tests.scale import IS_FULL, PART, only_at_full_scale
 pytestmark = pytest.mark.django_db
 FACETS = "/demo/showcase/_api/rest/facets"
 TABLES = ("element", "elementversion", "reference", "shape", "shapeflow", "lane", "bpmnsource")
-MAY_CHANGE = ["changed_on", "changed_by_id", "revision"]
+MAY_CHANGE = ["changed_on", "changed_by_id", "revision", "since"]
 Wire = dict[str, Any]
 
 

@@ -305,9 +305,10 @@ def test_every_statement_uses_an_index(counted: Storage) -> None:
 
 def test_every_operation_is_counted() -> None:
     """A new operation of this app must join the list."""
-    # The second address of applyTransition runs the same code. tests/release/bulk counts bulk changes and their reports.
+    # The second address of applyTransition runs the same code. tests/release/bulk counts bulk changes and their reports,
+    # and tests/release/agents the messages of agents.
     known = {name.partition(",")[0] for name in OPERATIONS} | {"applyTransitionIgnoringWarnings"}
-    known |= {"handOver", "getHandOverReport", "stopHandOver"}
+    known |= {"handOver", "getHandOverReport", "stopHandOver", "sendAgentMessage"}
     views: list[Any] = [pattern.callback for pattern in urlpatterns]
     actions = [getattr(view.cls, action) for view in views for action in view.actions.values()]
     assert {action.operation.id.removesuffix("IgnoringWarnings") for action in actions} <= known
