@@ -82,7 +82,8 @@ def read_list_query(document: Any) -> ListQuery:
     known = (IDS, *FIELDS)
     if not isinstance(document, dict):
         raise Unreadable(f"The body must be an object with {listed(known, 'or')}.")
-    problems = [f"{printable(key, 40)}: unknown field; use {listed(known, 'or')}." for key in document.keys() - known]
+    unknown = sorted(document.keys() - known)
+    problems = [f"{printable(key, 40)}: unknown field; use {listed(known, 'or')}." for key in unknown]
     parameters = QueryDict(mutable=True)
     for name, (parameter, kind) in FIELDS.items():
         if name not in document:

@@ -12,7 +12,7 @@ _HEADERS = {
     "Mcp-Protocol-Version": "Version of the protocol, such as `2025-11-25`; absent in the first versions.",
     "Mcp-Method": "The method of the message; required from `2026-07-28` on.",
     "Mcp-Name": "The tool or resource that the message names; required from `2026-07-28` on.",
-    "Origin": "Only pages of this service may send messages; programs do not send the header.",
+    "Origin": "Only pages of this service and of allowed origins can send messages; programs do not send the header.",
 }
 HEADERS = [OpenApiParameter(name, str, OpenApiParameter.HEADER, description=text) for name, text in _HEADERS.items()]
 _ID: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "integer"}]}

@@ -23,8 +23,8 @@ ALLOW = "Access-Control-Allow-"
 MAX_AGE = 600
 # Request headers of the API, beside those that browsers always allow.
 HEADERS = (
-    "Authorization, Content-Type, Range, symbio-auth-token, api-version, If-Match, If-None-Match, Idempotency-Key,"
-    " Prefer, X-Request-ID"
+    "Authorization, Content-Type, Range, If-Range, symbio-auth-token, api-version, If-Match, If-None-Match,"
+    " Idempotency-Key, Prefer, X-Request-ID, Mcp-Protocol-Version, Mcp-Method, Mcp-Name"
 )
 EXPOSED = (
     "ETag, Location, Link, X-Total-Count, Retry-After, X-Request-ID, Preference-Applied, api-version, Allow,"

@@ -71,6 +71,8 @@ def test_preflight_requests_need_no_credential(opened: Storage) -> None:
         "Access-Control-Allow-Headers": cross_origin.HEADERS,
         "Access-Control-Max-Age": "600",
     }
+    agents = cors(preflight(f"{API}/mcp", method="POST"))["Access-Control-Allow-Headers"]
+    assert {"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"} <= {*agents.split(", ")}
     assert cors(preflight(f"{API}/rest/webhooks/{opened.pk}"))["Access-Control-Allow-Methods"] == (
         "DELETE, GET, HEAD, PATCH, POST"
     )
