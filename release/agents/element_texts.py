@@ -224,6 +224,8 @@ class ElementText:
             mark = " (this one)" if row.version == self.row.version else ""
             state = keyed(self.labels.state(self.type, row.state), row.state)
             yield f"- {version_number(row.major, row.minor)}, state {state}, versionId={row.version}{mark}"
+        if len(self.versions) > MOST_VERSIONS:
+            yield f"… and {len(self.versions) - MOST_VERSIONS} older versions."
 
     def _lines(self, targets: Iterable[Identity]) -> Sequence[str]:
         return [self.labels.line(each) for each in self._links(targets)]

@@ -20,7 +20,7 @@ from elements.search.searching import Search, SearchHit, SearchRequest
 from facets.event_filters import names_in
 from facets.rendering import list_transitions
 from release.agents.element_texts import differences_text, element_text
-from release.agents.texts import PAGE, keyed, page_note, piece
+from release.agents.texts import PAGE, fitting, keyed, page_note, piece
 from release.agents.tools import GUID, ID, OFFSET, OFFSET_SCHEMA, PAGE_NUMBER, PAGE_SCHEMA, Tool, ToolCall, ToolText
 from release.agents.type_texts import facets_text, find_type, type_text
 from release.lifecycle.transitions import offered_transitions
@@ -56,7 +56,7 @@ def search(call: ToolCall) -> ToolText:
         lines = [page_note(offset, len(found.hits), found.found.total, call.page)]
         if found.suggestion:
             lines.append(f"Did you mean: {found.suggestion}")
-        return "\n".join([*lines, *(line for hit in found.hits for line in _hit(call, hit))])
+        return fitting([*lines, *(line for hit in found.hits for line in _hit(call, hit))])
 
     return write
 
@@ -88,7 +88,7 @@ def compare_versions(call: ToolCall) -> str:
 
 def follow_references(call: ToolCall) -> str:
     read = {OUTGOING: _outgoing, INCOMING: _incoming, CHILDREN: _children}[call.text(DIRECTION) or OUTGOING]
-    return "\n".join(read(call, call.row))
+    return fitting(read(call, call.row))
 
 
 def _outgoing(call: ToolCall, row: VersionRow) -> Iterator[str]:
@@ -168,7 +168,7 @@ def list_my_tasks(call: ToolCall) -> str:
             f"taskId={task.id}",
         ]
         lines.append("; ".join(parts))
-    return "\n".join(lines)
+    return fitting(lines)
 
 
 READING_TOOLS = (

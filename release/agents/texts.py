@@ -65,5 +65,14 @@ def piece(text: str, offset: int = 0) -> str:
     return f'{text[offset:end]}\n\n[{end} of {len(text)} characters. Call again with "offset": {end} for more.]'
 
 
+def fitting(lines: Iterable[str]) -> str:
+    """Return a list as one text that fits into an answer. Lines that are too long lose their middle, not their id."""
+    found = list(lines)
+    if sum(map(len, found)) + len(found) <= MOST_TEXT:
+        return "\n".join(found)
+    half = MOST_TEXT // len(found) // 2 - 2
+    return "\n".join(each if len(each) <= 2 * half else f"{each[:half]} … {each[-half:]}" for each in found)
+
+
 def some(lines: Sequence[str], total: int, hint: str) -> list[str]:
     return [*lines, f"… and {total - len(lines)} more: {hint}."] if total > len(lines) else [*lines]

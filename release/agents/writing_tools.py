@@ -58,8 +58,6 @@ def create_draft(call: ToolCall) -> str:
 def update_draft(call: ToolCall) -> str:
     row = call.row
     type = call.reader.types[row.type]
-    if not _is_draft(call, row):
-        _require_confirmed(call)
     document = {"id": row.element, "versionId": row.version, **_content(call, type)}
     return _save(call, type, document if type.is_versioned else {**document, "versionId": None}, Permission.EDIT)
 
@@ -126,12 +124,15 @@ def _save(call: ToolCall, type: ElementType, document: dict[str, Any], needed: P
     given = InputReader(findings).element(document, "element")
     view = call.reader.addresses.detail_view(type)
 
-    def check_tag(rows: list[VersionRow | None]) -> None:
+    def check_locked(rows: list[VersionRow | None]) -> None:
+        # Only now is it certain that nobody releases the draft meanwhile.
+        if not all(row is None or _is_draft(call, row) for row in rows):
+            _require_confirmed(call)
         tag = call.text(TAG).strip('"')
         if tag and not any(row is not None and row.entity_tag.strip('"') == tag for row in rows):
             raise PreconditionFailed("The element has changed since it was read; read it again.")
 
-    [version] = update_elements(writer, view, [given], findings, check_tag)
+    [version] = update_elements(writer, view, [given], findings, check_locked)
     return _saved(call, version, "Saved")
 
 

@@ -7,7 +7,6 @@ has the permissions and limits of an operation of the API.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +19,7 @@ from rest_framework.request import Request
 from elements.api.writing_viewset import ElementWritingViewSet
 from elements.permissions import Permission
 from elements.reading.bounds import TooHeavy, checked
-from elements.writing.writers import Writer
+from elements.writing.writers import Writer, require_changing
 from release.agents.arguments import check_arguments
 from release.agents.messages import CALL_TOOL, INVALID_PARAMS, NO_RESOURCE, PARSE_ERROR, AgentMessage, ProtocolProblem
 from release.agents.reading_tools import READING_TOOLS
@@ -148,11 +147,17 @@ class AgentViewSet(ElementWritingViewSet):
 
     def _call(self, request: Request, arguments: dict[str, Any]) -> ToolCall:
         languages = request.headers.get("Accept-Language", "")
-        writer = partial(self._writer, request)
-        return ToolCall(arguments, self.caller, self.reader, self.element, writer, languages)
+        # First of all: if it waits for a change of the configuration, the reader has to be the one after it.
+        settled = self.settled_writer(request) if self.operation.writes else None
 
-    def _writer(self, request: Request, needed: Permission | None) -> Writer:
-        return self.settled_writer(request) if needed is None else self.writer(request, needed)
+        def writer(needed: Permission | None) -> Writer:
+            if settled is None:
+                raise RuntimeError("A tool that only reads has no writer.")
+            if needed is not None:
+                require_changing(self.caller, needed)
+            return settled
+
+        return ToolCall(arguments, self.caller, self.reader, self.element, writer, languages)
 
     def _result(self, result: Any) -> HttpResponse:
         return HttpResponse(checked(_protocol().result_document(self.message, result)), content_type=JSON_TYPE)

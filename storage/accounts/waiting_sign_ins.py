@@ -14,6 +14,7 @@ from django.utils import timezone
 from storage.accounts.second_factors import has_factor, needs_factor
 from storage.models import IdentityProvider, ProviderSession, StaffAccount
 from storage.single_sign_on.provider_sessions import note_session
+from storage.single_sign_on.providers import hold_provider
 from storage.single_sign_on.sessions import BACKEND, begin_session
 
 KEY = "waiting_sign_in"
@@ -82,9 +83,12 @@ def complete_sign_in(request: HttpRequest, waiting: WaitingSignIn) -> None:
         return
     provider = IdentityProvider.objects.get(pk=found["id"])
     with transaction.atomic():
-        entry = ProviderSession.objects.select_for_update().filter(session_key=request.session.session_key).first()
+        # Logout tokens wait for this lock, and then find the new session. Disabling a provider takes it
+        # before it deletes entries, so the order must be the same here.
+        hold_provider(provider)
+        entry = ProviderSession.objects.filter(session_key=request.session.session_key).first()
         if entry is None:
             request.session.flush()
             return
-        entry.delete()
         begin_session(request, provider, waiting.account, found["claims"], found["id_token"], entry.began_on)
+        entry.delete()

@@ -34,6 +34,7 @@ from repository_site.core.database.statements import Inquiry, engine
 from repository_site.core.fairness.admission import between_attempts, read_timeout, too_expensive
 from repository_site.core.fairness.origin import anonymous_was_allowed, credential_was_accepted
 from repository_site.core.problems import Busy, Forbidden, NotFound, Unauthenticated, Unreadable
+from repository_site.core.rest.errors import AWAY
 from repository_site.core.rest.late_response import LateResponse
 from repository_site.core.rest.negotiation import accepts
 from repository_site.core.rest.operation import Operation
@@ -54,7 +55,7 @@ from storage.models import Storage
 from storage.options import Role
 from storage.quotas import note_bytes
 from storage.tenancy.addresses import public_base
-from storage.tenancy.contexts import Context, ContextType, find_context, recall_context
+from storage.tenancy.contexts import Context, ContextChanged, ContextType, find_context, recall_context
 from storage.tenancy.scope import StorageGone, read_as_of, tenant_scope
 
 IN_USE = "Other requests are changing the same elements; send the request again."
@@ -75,10 +76,6 @@ KEPT_HEADERS = ("ETag", "Location", APPLIED)
 KEPT_STATUS = ":status"
 STORAGES = frozenset({ContextType.STORAGE})
 EVERYWHERE = frozenset(ContextType)
-
-
-class ContextChanged(Exception):
-    """The recalled context of a request is not that of its address and token any more."""
 
 
 class ApiViewSet(ViewSet):
@@ -146,6 +143,8 @@ class ApiViewSet(ViewSet):
         if recalled is not None:
             try:
                 return self._run_in(recalled, request, **names)
+            except (Busy, *AWAY):
+                raise  # the context is not the reason, and the client has waited long enough
             except Exception:
                 if self.is_confirmed:
                     raise
@@ -258,6 +257,7 @@ class ApiViewSet(ViewSet):
 
         def confirm() -> None:
             if not answer():
+                self.is_confirmed = False  # perhaps an earlier attempt was, before a deadlock
                 raise ContextChanged
             if not self.is_confirmed and self.context.token is not None:
                 note_address(self.context.token.id, request.META.get("REMOTE_ADDR", ""))

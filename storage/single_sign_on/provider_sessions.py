@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from storage.models import AccountSession, IdentityProvider, ProviderSession, StaffAccount
@@ -20,8 +21,11 @@ def note_session(
     ProviderSession.objects.update_or_create(session_key=key, defaults={**known, "began_on": began_on})
 
 
+@transaction.atomic
 def end_by_logout_token(provider: IdentityProvider, claims: dict[str, Any]) -> int:
     """End the sessions that a checked logout token names, and that began before it; return how many."""
+    # A sign-in that is being completed holds the provider; its session is found afterwards.
+    IdentityProvider.objects.select_for_update(no_key=True).filter(pk=provider.pk).first()
     found = ProviderSession.objects.filter(provider=provider)
     if sid := session_of(claims):
         # Some providers name the session in logout tokens only.

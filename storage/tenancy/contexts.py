@@ -44,6 +44,10 @@ class Context:
         return f"/{collection}/{self.storage.key if self.storage else ADMINISTRATION_KEY}"
 
 
+class ContextChanged(Exception):
+    """The recalled context of a request is not that of its address and token any more."""
+
+
 def find_context(collection_key: str, storage_key: str, digest: bytes = b"") -> Context:
     """Return the context of an address; raise NotFound for an unknown one. Ids match exactly (D1 loosens names only).
 

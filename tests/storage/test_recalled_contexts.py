@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
+from django.http import HttpRequest
 from django.test.utils import CaptureQueriesContext
+from psycopg.errors import DeadlockDetected
+from psycopg_pool import PoolTimeout
 
 from repository_site.core.environment.values import Rate
 from repository_site.core.rest.throttling import Throttle
 from storage.access.tokens import revoke_token
-from storage.api import throttling
+from storage.api import throttling, viewset
 from storage.models import ApiToken, Storage
 from storage.options import Role
 from storage.tenancy.contexts import recall_context
@@ -69,3 +75,44 @@ def test_a_request_that_begins_again_counts_once(
         statuses.append(api.get(INFO, token=value).status_code)
         ApiToken.objects.update(name=f"name {number}")
     assert statuses == [200, 200, 200, 200, 429]
+
+
+def test_a_change_between_two_attempts_counts(
+    api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = token_for(storage, Role.ADMINISTRATOR)
+    for _ in range(2):
+        assert api.get(WEBHOOKS, token=value).status_code == 200
+    perform, attempts = viewset.ApiViewSet._perform, []
+
+    def fail_first(view: viewset.ApiViewSet, *args: object) -> object:
+        attempts.append(view.context.unconfirmed is None)
+        if len(attempts) == 1:
+            raise OperationalError from DeadlockDetected()
+        return perform(view, *args)  # type: ignore[arg-type]
+
+    @contextmanager
+    def meanwhile(request: HttpRequest) -> Iterator[None]:
+        ApiToken.objects.update(roles=[Role.VIEWER.value])
+        yield
+
+    monkeypatch.setattr(viewset.ApiViewSet, "_perform", fail_first)
+    monkeypatch.setattr(viewset, "between_attempts", meanwhile)
+    assert api.get(WEBHOOKS, token=value).status_code == 403
+    # The first attempt was with the recalled context, and the last one with the one that was read.
+    assert attempts == [False, True]
+
+
+def test_a_busy_database_is_asked_once(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = token_for(storage)
+    for _ in range(2):
+        api.get(INFO, token=value)
+    waits = []
+
+    def wait_in_vain(*args: object, **kwargs: object) -> None:
+        waits.append(args)
+        raise PoolTimeout
+
+    monkeypatch.setattr(viewset, "tenant_scope", wait_in_vain)
+    assert api.get(INFO, token=value).status_code == 503
+    assert len(waits) == 1

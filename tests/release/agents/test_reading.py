@@ -218,7 +218,7 @@ def test_what_the_caller_must_not_see_is_unknown(api: ApiClient, house: Storage,
     assert ID["order"] not in editor.call("search", text="order", type="subProcess")
 
 
-def test_my_tasks(api: ApiClient, house: Storage) -> None:
+def test_my_tasks(api: ApiClient, house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = AgentClient(house, api, Role.EDITOR, user="anna", operations=["applyTransition"])
     asked.call(
         "apply_transition",
@@ -234,5 +234,9 @@ def test_my_tasks(api: ApiClient, house: Storage) -> None:
     start = filled("- Approve expiry: released-1 [Sub process, Released] id={released}, versionId={released-1}; ")
     assert task.startswith(start + "ReleasedToRequestToExpire: released to requestToExpire; requested by token:")
     assert "; comment: Old.; taskId=" in task
+    # Long comments do not make a long text, and do not hide ids.
+    monkeypatch.setattr(texts, "MOST_TEXT", 300)
+    short = ben.call("list_my_tasks")
+    assert (len(short) <= 300, short[-40:], " … " in short) == (True, task[-40:], True)
     assert AgentClient(house, api, Role.EDITOR).call("list_my_tasks") == "0 found."
     assert "list_my_tasks" not in AgentClient(house, api, Role.VIEWER).tools()
