@@ -16,7 +16,7 @@ from elements.reading.rows import IDENTITY, Identity
 from repository_site.core.database.statements import id_array, look_up
 from storage.tenancy.scope import read_as_of
 
-# Changes that are read of the history, oldest first.
+# Changes that are read of the history, and elements that are read by their time, oldest first.
 MOST_CHANGES = 20_000
 # The history has the time at which a change was written, the past that of its transaction. Another clock may differ.
 MARGIN = timedelta(minutes=1)
@@ -24,7 +24,10 @@ FIND = """SELECT c.element_id::text, count(*), max(c.changed_on) FROM (
         SELECT c.element_id, c.changed_on FROM elements_elementchange c
         WHERE c.changed_on > %s::timestamptz AND c.changed_on <= %s::timestamptz
         ORDER BY c.changed_on, c.id LIMIT {most}) c
-    GROUP BY c.element_id ORDER BY max(c.changed_on) DESC, c.element_id"""
+    GROUP BY c.element_id"""
+# Elements that an import has created have no history. To be read as of the second time.
+FIND_DATED = """SELECT e.id::text, e.since FROM elements_element e
+    WHERE e.since > %s::timestamptz AND e.type_id = ANY(%s::uuid[]) ORDER BY e.since LIMIT {most}"""
 # Each LATERAL with a limit is one index look-up for each row, regardless of the planner's estimate.
 READ = f"""SELECT {IDENTITY}, e.parent_id::text, v.since FROM unnest(%s::uuid[]) AS w(id)
     CROSS JOIN LATERAL (SELECT e.id, e.creation_id, e.type_id, e.parent_id, e.{{pointer}} AS shown
@@ -70,8 +73,12 @@ def read_changed_elements(
     """Return the elements that the reader sees differently at two times, those that were changed last first. None means
     now. Raise TooHeavy if the names of the page are too long together."""
     until = (new + MARGIN).isoformat() if new else "infinity"
-    found = look_up(FIND.format(most=MOST_CHANGES + 1), [(old - MARGIN).isoformat(), until])
-    elements = [row[0] for row in found]
+    most, types = MOST_CHANGES + 1, [id for id in _seen(reader) if not reader.types[id].lives_in_diagrams]
+    found = look_up(FIND.format(most=most), [(old - MARGIN).isoformat(), until])
+    with read_as_of(new):
+        dated = look_up(FIND_DATED.format(most=most), [old.isoformat(), id_array(types)])
+    last = dict(dated) | {id: time for id, _, time in found}
+    elements = sorted(last, key=lambda id: (last[id], id), reverse=True)
     before, after = _states(reader, elements, old), _states(reader, elements, new)
     changes = [
         (kind, state.identity)
@@ -82,14 +89,20 @@ def read_changed_elements(
     deleted = {identity.version for kind, identity in shown if kind is ChangeKind.DELETED}
     names = _names(deleted, old) | _names({identity.version for _, identity in shown} - deleted, new)
     page = [ChangedElement(kind, identity, names.get(identity.version, {})) for kind, identity in shown]
-    return ChangedElements(page, Counter(kind for kind, _ in changes), sum(row[1] for row in found) <= MOST_CHANGES)
+    is_complete = max(sum(row[1] for row in found), len(dated)) < most
+    return ChangedElements(page, Counter(kind for kind, _ in changes), is_complete)
 
 
 def _states(reader: Reader, elements: Collection[str], time: datetime | None) -> dict[str, ElementState]:
     with read_as_of(time):
         found = look_up(READ.format(pointer=reader.audience.pointer), [id_array(elements)]) if elements else []
-    seen = reader.types.keys() - reader.audience.closed
+    seen = _seen(reader)
     return {row[0]: ElementState(Identity(*row[:6]), *row[6:]) for row in found if row[2] in seen}
+
+
+def _seen(reader: Reader) -> set[str]:
+    """Return the types of elements that the reader sees."""
+    return reader.types.keys() - reader.audience.closed
 
 
 def _kind(reader: Reader, before: ElementState | None, after: ElementState | None) -> ChangeKind | None:

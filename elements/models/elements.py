@@ -40,6 +40,8 @@ class Element(DatedModel):
             models.Index(fields=["storage_id", "newest"], name="element_by_newest"),
             models.Index(fields=["storage_id", "published"], name="element_by_published"),
             models.Index(fields=["storage_id", "creation_id"], name="element_by_creation"),
+            # A comparison of two times looks for new elements, of which the history of an import has none.
+            models.Index(fields=["storage_id", "since"], name="element_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -122,6 +124,7 @@ PastElement = past_rows_of(
     past_element_by_place=("parent_id", "position", "rank", "row_id"),
     past_element_by_newest=("newest_id",),
     past_element_by_published=("published_id",),
+    past_element_by_time=(),
 )
 PastElementVersion = past_rows_of(
     ElementVersion,

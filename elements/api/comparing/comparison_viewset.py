@@ -168,8 +168,8 @@ class ComparisonViewSet(ElementReadingViewSet):
         """Return the elements that are new, changed or deleted between two times, those that were changed last first.
 
         A changed element has the address of its comparison. An element that was changed and changed back is in the
-        list, too. A step that was added to a diagram or removed from it is a change of the diagram's element. Elements
-        that an import has created have no history and are left out. Changes of users are shown to administrators only.
+        list, too. A step that was added to a diagram or removed from it is a change of the diagram's element. Changes
+        of users are shown to administrators only.
         """
         query = self.query(request)
         old, new = (self._point(query, name, with_versions=False) for name in (FROM, TO))
