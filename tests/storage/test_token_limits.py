@@ -1,4 +1,4 @@
-"""Tokens limited to networks (D488) and operations (D489); `tests/elements/test_token_scope.py` has facets."""
+"""Tokens limited to networks (D488) and operations (D489); `tests/elements/access/test_token_scope.py` has facets."""
 
 from __future__ import annotations
 

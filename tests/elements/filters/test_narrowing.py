@@ -12,7 +12,7 @@ from repository_site.core.database.narrowing import only_reads
 from repository_site.core.database.routing import with_storage
 from storage.tenancy.scope import tenant_models
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STORAGE, HIDDEN = "00000000-0000-4000-8000-000000000001", "0101"
 # Tables whose rows are about no element, or are read only together with a version.
 FREE = {

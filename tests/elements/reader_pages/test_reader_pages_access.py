@@ -139,7 +139,7 @@ def test_editors_see_all_versions_in_process(handbook: Storage) -> None:
     assert [name for name in HIDDEN_NAMES if name not in seen] == []
 
 
-# Published once: their addresses lead to what is valid today (tests/elements/test_former_versions.py).
+# Published once: their addresses lead to what is valid today (tests/elements/reader_pages/test_former_versions.py).
 FORMER = {"order-1", "old", "old-1", "retired", "retired-1"}
 
 

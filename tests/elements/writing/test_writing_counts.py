@@ -1,7 +1,7 @@
 """A change needs the same number of statements for one element, for ten and for two hundred; so does drawing.
 
 `writing_counts.json` has the numbers, so that a change of them shows in review. To update them after an intended
-change: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_writing_counts.py"`.
+change: `WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/writing/test_writing_counts.py"`.
 """
 
 from __future__ import annotations

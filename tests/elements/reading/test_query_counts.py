@@ -1,7 +1,7 @@
 """Every operation needs the same number of statements, with ten elements and with a thousand.
 
 `query_counts.json` has the numbers, so that a change of them shows in review. To update them after an intended change:
-`WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/test_query_counts.py"`.
+`WRITE_QUERY_COUNTS=1 make test ARGS="-n 0 tests/elements/reading/test_query_counts.py"`.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ def statements(sample: Storage, monkeypatch: pytest.MonkeyPatch, as_of: datetime
 
 def test_every_operation_is_counted() -> None:
     """New operations of these apps must join the list."""
-    # tests/elements/test_webhooks_api.py counts those of webhooks, which do not depend on the content, and
-    # tests/elements/test_files_api.py those of files, tests/release/bulk/test_bulk_runs.py those of bulk changes.
+    # tests/elements/events/test_webhooks_api.py counts those of webhooks, which do not depend on the content, and
+    # tests/elements/files/test_files_api.py those of files, tests/release/bulk/test_bulk_runs.py those of bulk changes.
     known = {name.partition(",")[0] for name in OPERATIONS} | {"listWebhooks", "getWebhook", "listWebhookDeliveries"}
     known |= {"getFile", "getBulkReport"}
     assert {action.operation.id for action in actions()} <= known
