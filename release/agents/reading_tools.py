@@ -234,6 +234,7 @@ READING_TOOLS = (
             PAGE_NUMBER: PAGE_SCHEMA,
         },
         (ID,),
+        also=("getElement",),
     ),
     Tool(
         "list_types",

@@ -87,6 +87,8 @@ class Tool:
     """Whether it changes what others see, or work with."""
     needs_drafts: bool = False
     """Whether it shows drafts, so that viewers cannot use it."""
+    also: tuple[str, ...] = ()
+    """Further operations that the caller must be able to use."""
 
     def schema(self, configuration: Configuration) -> Schema:
         """Return the schema of the arguments, with the cultures of the storage."""
@@ -107,8 +109,9 @@ class Tool:
                 f"Agents only read with this token. To let an agent use the tool {self.name}, an administrator issues a"
                 f" token whose operations include {message.id} and {self.operation}."
             )
-        own = replace(message, id=self.operation, writes=self.writes, by_facet=self.by_facet)
-        scope.require(own, is_in_facet=False)
+        for id in (self.operation, *self.also):
+            own = replace(message, id=id, writes=self.writes, by_facet=self.by_facet)
+            scope.require(own, is_in_facet=False)
         if self.needs_drafts and not sees_drafts(caller):
             raise Forbidden(f"The tool {self.name} requires the role Analyzer or a higher one.")
         if self.writes and not self.needs_drafts and not can_change(caller):

@@ -198,7 +198,8 @@ def test_what_the_caller_must_not_see_is_unknown(api: ApiClient, house: Storage,
     assert limited.refused("read_element", id=ID["erp"]) == f"There is no element {ID['erp']}."
     assert ID["erp"] not in limited.call("read_element", id=ID["order"])
     assert limited.refused("list_my_tasks") == "The token is limited to facets and cannot use the operation listTasks."
-    searching = AgentClient(house, api, Role.EDITOR, operations=["searchElements"])
+    searching = AgentClient(house, api, Role.EDITOR, operations=["searchElements", "listReferrers"])
+    # Following references also shows what getElement shows.
     assert searching.tools() == ["search"]
     assert searching.refused("read_element", id=ID["order"]) == (
         "The scope of the token does not include the operation getElement."
