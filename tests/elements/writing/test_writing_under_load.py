@@ -140,7 +140,10 @@ def test_one_of_a_hundred_writers_with_the_same_tag_succeeds(desk: ElementLoadCl
         return desk.update({"id": element, "attributes": {"scope": {"1033": str(number)}}}, If_Match=tag)
 
     answers = together([partial(write, number) for number in range(100)], threads=100)
-    assert statuses(answers) == {200: 1, 412: 99}
+    found = statuses(answers)
+    # On a busy machine some wait for so long that they are refused before they are looked at.
+    refused = found.pop(429, 0)
+    assert found == {200: 1, 412: 99 - refused}
     [number] = [number for number, answer in enumerate(answers) if answer.status == 200]
     stored = desk.read(element)
     assert stored.element["attributes"]["scope"] == {"1033": str(number)}

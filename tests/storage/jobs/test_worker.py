@@ -117,8 +117,8 @@ def test_an_idle_worker_does_next_to_nothing(installed: JobInstallation) -> None
     before = transactions(installed), sum(process.cpu_times()[:2])
     time.sleep(20)
     after = transactions(installed), sum(process.cpu_times()[:2])
-    # Also those of PostgreSQL itself, and those of this test.
-    assert after[0] - before[0] < 80
+    # Also those of PostgreSQL itself, which analyses new tables, and those of this test.
+    assert after[0] - before[0] < 120
     assert after[1] - before[1] < 1
     assert process.memory_info().rss < 150_000_000
 
