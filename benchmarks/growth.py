@@ -16,7 +16,7 @@ import orjson
 from benchmarks.installation import MEGABYTE, BenchmarkInstallation, BenchmarkServer
 from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
 from benchmarks.report import Run, growth_table
-from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, StorageRequests, mixed_requests
+from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, READ, StorageRequests, mixed_requests
 from repository_site.core.terminal.progress import with_progress
 
 FIRST_PAGE, MIDDLE_PAGE = "W1 list of 100", "W4 page half-way"
@@ -29,6 +29,7 @@ WHOLE_LISTS = 3
 # different sizes; a service that keeps what it has sent would exceed it at once.
 LONGER_LIST_MEGABYTES = 20
 TABLE_SECONDS, TABLE_MEGABYTES = 60, 150
+SETS = 1_000
 BULK, BULK_SECONDS = 10_000, 60
 SOAK_STORAGES, SOAK_CONNECTIONS = 200, 8
 # The requests that every storage gets, by title.
@@ -44,8 +45,18 @@ CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
 def make_data(run: Run) -> None:
     for count in run.scale.sizes:
         of_size(run, count).make({f"s{each}": each for each in (ELEMENTS, count)})
+    if run.scale.requests and run.scale.sizes:
+        _make_sets(run)
     for count in numbers_of_storages(run):
         with_storages(run, count).make(dict.fromkeys(storage_keys(count), ELEMENTS_EACH))
+
+
+def _make_sets(run: Run) -> None:
+    """Make a storage with permission sets, and give its editor a token for the same storage without them as well."""
+    size, limited = run.scale.sizes[0], with_sets(run)
+    limited.make({f"s{size}": size})
+    for installation, count in ((limited, SETS), (of_size(run, size), 0)):
+        installation.run("-m", "benchmarks.limited", str(installation.folder), f"s{size}", str(count))
 
 
 def numbers_of_storages(run: Run) -> list[int]:
@@ -56,6 +67,8 @@ def numbers_of_storages(run: Run) -> list[int]:
 def elements_to_make(run: Run) -> int:
     """Return the number of elements of installations that do not exist yet."""
     sizes = [ELEMENTS + each for each in run.scale.sizes if not of_size(run, each).is_made]
+    if run.scale.requests and run.scale.sizes and not with_sets(run).is_made:
+        sizes.append(run.scale.sizes[0])
     storages = [each * ELEMENTS_EACH for each in numbers_of_storages(run) if not with_storages(run, each).is_made]
     first = 2 * ELEMENTS if run.scale.requests and not run.installation.is_made else 0
     return first + sum(sizes) + sum(storages)
@@ -63,6 +76,10 @@ def elements_to_make(run: Run) -> int:
 
 def of_size(run: Run, count: int) -> BenchmarkInstallation:
     return run.installation if count == ELEMENTS else BenchmarkInstallation(run.folder / f"size-{count}")
+
+
+def with_sets(run: Run) -> BenchmarkInstallation:
+    return BenchmarkInstallation(run.folder / f"sets-{run.scale.sizes[0]}")
 
 
 def with_storages(run: Run, count: int) -> BenchmarkInstallation:
@@ -96,9 +113,10 @@ def check_filters(storage: StorageRequests) -> None:
             raise SystemExit(f"error: {title} matches {found} elements in {storage.key}")
 
 
-def measure_sizes(run: Run, storage: StorageRequests) -> None:
-    columns = {f"{ELEMENTS:,}": storage}
+def measure_sizes(run: Run) -> None:
     with ExitStack() as stack:
+        # A new server for each column; the one of the workloads keeps its memory, which is measured at the end.
+        columns = {f"{ELEMENTS:,}": StorageRequests(stack.enter_context(closing(run.installation.serve())), READ)}
         for count in run.scale.sizes:
             installation = stack.enter_context(closing(of_size(run, count)))
             server = installation.serve()

@@ -172,7 +172,7 @@ def send_requests(title: str, contender: Contender, connections: int, requests: 
 def warm_up(contender: Contender) -> float:
     """Send requests with negative numbers, which are not measured, and return the seconds of the fastest."""
     client = TimingClient(contender.server.port)
-    return min(client.send(contender.request(number)).seconds for number in range(-3, 0))
+    return min(client.send(contender.request(number), (200, 304)).seconds for number in range(-3, 0))
 
 
 def send_load(contender: Contender, connections: int, seconds: int, turn: int, found: Latencies) -> None:

@@ -116,12 +116,14 @@ class StorageRequests:
     elements: int = ELEMENTS
     as_of: str = ""
     """Time whose content all requests read; empty for today."""
+    caller: str = ""
+    """Name of the caller's token; empty for that of an administrator."""
 
-    def request(self, path: str, body: bytes | None = None) -> bytes:
-        token = self.server.tokens[self.key]
+    def request(self, path: str, body: bytes | None = None, tag: str = "") -> bytes:
+        token = self.server.tokens[self.caller or self.key]
         if self.as_of:
             path += f"{'&' if '?' in path else '?'}$asOf={self.as_of}"
-        return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", token, body)
+        return raw_request(self.server.port, f"/{COLLECTION}/{self.key}/_api/{path}", token, body, tag=tag)
 
     def view(self, path: str, body: bytes | None = None, facet: str = "processes") -> bytes:
         return self.request(f"rest/facets/{facet}/views/detail/elements{path}", body)
@@ -131,6 +133,14 @@ class StorageRequests:
 
     def first_page(self, number: int) -> bytes:
         return self.page()
+
+    def known_page(self, number: int, tag: str) -> bytes:
+        """Return the request for the first page by a client that has it already."""
+        return self.request(f"rest/facets/processes/views/detail/elements?{PARTS}&$page=1&$pageSize={PAGE}", tag=tag)
+
+    def empty_page(self, number: int) -> bytes:
+        """Return a request for a page of a facet that has no elements."""
+        return self.view(f"?{PARTS}&$page=1&$pageSize={PAGE}", facet="knowledge")
 
     def search(self, number: int, title: str) -> bytes:
         """Return one of the filters of W5."""
