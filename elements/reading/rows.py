@@ -15,6 +15,7 @@ from typing import NamedTuple
 from elements.filters.conditions import ALWAYS, Condition
 from elements.reading.bounds import TooHeavy, at_most, halved, most_rows, most_text
 from facets.blueprint.cycles import EVER_PUBLISHED
+from repository_site.core.database.narrowing import IDENTIFIED_LATER
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, ask, id_array, look_up, text_array
 
@@ -236,12 +237,18 @@ def read_references(versions: Collection[str], contexts: Collection[str] | None,
 
 
 def references_of(
-    versions: Collection[str], contexts: Collection[str] | None, most: int | None = None
+    versions: Collection[str],
+    contexts: Collection[str] | None,
+    most: int | None = None,
+    *,
+    is_identified_later: bool = False,
 ) -> Question[References]:
     """Return target ids by version and context, in order. None means all contexts.
 
-    Raise TooHeavy, here and below, if there are more than `most`.
+    Raise TooHeavy, here and below, if there are more than `most`. A caller that reads the identities of all targets
+    afterwards, and leaves out those without one, need not have hidden targets left out here (D608).
     """
+    name = IDENTIFIED_LATER if is_identified_later else "r"
     most = most_rows(len(versions)) if most is None else most
 
     def understand(rows: list[Row]) -> References:
@@ -258,9 +265,9 @@ def references_of(
 
     if not versions or (contexts is not None and not contexts):
         return Question("", (), understand)
-    only = "" if contexts is None else " AND r.context = ANY(%s::text[])"
-    sql = f"""SELECT r.version_id::text, r.context, r.target_id::text FROM elements_reference r
-        WHERE r.version_id = ANY(%s::uuid[]){only} ORDER BY r.version_id, r.context, r.position
+    only = "" if contexts is None else f" AND {name}.context = ANY(%s::text[])"
+    sql = f"""SELECT {name}.version_id::text, {name}.context, {name}.target_id::text FROM elements_reference {name}
+        WHERE {name}.version_id = ANY(%s::uuid[]){only} ORDER BY {name}.version_id, {name}.context, {name}.position
         LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(
         sql, [id_array(versions)] if contexts is None else [id_array(versions), text_array(contexts)], understand

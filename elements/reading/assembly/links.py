@@ -10,7 +10,7 @@ from elements.reading import rows
 from elements.reading.assembly.projection import Projection
 from elements.reading.identities import Identities
 from elements.reading.rows import Identity, VersionRow, VersionSummary
-from repository_site.core.database.statements import Inquiry
+from repository_site.core.database.statements import Inquiry, engine
 
 # Columns of a row that contain callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
@@ -46,7 +46,12 @@ class ReferenceLinks:
 
     def has_authors(self, row: VersionRow) -> bool:
         held = self.references.get(row.version)
-        return held is not None and any(map(held.__contains__, derived.AUTHOR_CONTEXTS))
+        if held is None:
+            return False
+        if engine().hidden:
+            # The references also name authors who are hidden from the reader.
+            return any(not self.identities.keys().isdisjoint(held.get(each, ())) for each in derived.AUTHOR_CONTEXTS)
+        return any(map(held.__contains__, derived.AUTHOR_CONTEXTS))
 
 
 NO_LINKS = ReferenceLinks({}, {}, {})
@@ -74,7 +79,9 @@ def ask_links(
     """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
     all targets and of the given other elements."""
     stored = projection.stored_contexts
-    references = inquiry.add(rows.references_of([row.version for row in versions], stored, most))
+    references = inquiry.add(
+        rows.references_of([row.version for row in versions], stored, most, is_identified_later=True)
+    )
     # An element without versions has one row, with its own id.
     versioned = [row for row in versions if projection.types[row.type].type.is_versioned]
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts

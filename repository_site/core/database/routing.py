@@ -64,6 +64,12 @@ AFTER_SELECTED = f") given WHERE route.storage_id = {STORAGE}::uuid "
 
 
 NOTHING = ("", "")
+ELEMENTS, VERSIONS = "elements_element", "elements_elementversion"
+# A join with this condition alone, and the columns of an element and of its own version.
+JOINED_ON = re.compile(
+    r"\s*(\w+)\.(\w+) = (\w+)\.(\w+)\s*(?=[);]|$|(?:WHERE|JOIN|LEFT|CROSS|ORDER|LIMIT|GROUP|UNION)\b)"
+)
+OWN_VERSION = {("newest_id", "id"), ("published_id", "id"), ("id", "element_id")}
 
 
 @dataclass(slots=True, frozen=True)
@@ -95,6 +101,10 @@ class StatementLevel:
     """Names and tables that still need a condition in WHERE."""
     joined: tuple[str, str] = NOTHING
     """Name and table that need a condition in the next ON."""
+    settled: set[str] = field(default_factory=set)
+    """Names of elements whose versions are checked for what is hidden, so that they need no check themselves."""
+    is_outer: bool = False
+    """Whether that is a LEFT JOIN."""
     lists_tables: bool = False
     """Whether a comma is followed by a further table."""
     is_open: bool = False
@@ -232,7 +242,8 @@ class _StatementReader:
                 level.is_open = True
             level.lists_tables = False
         elif word == "ON" and level.joined[0]:
-            yield token.end, f" {self._condition(*level.joined)} AND ("
+            self._settle(level, token.end)
+            yield token.end, f" {self._condition(level, *level.joined)} AND ("
             level.joined, level.is_open = NOTHING, True
         elif word == "RETURNING" or (word == "ON" and following == "CONFLICT"):
             yield from self._end_statement(level, token.start)
@@ -266,6 +277,7 @@ class _StatementReader:
             if {self._word(number - 1), self._word(number - 2)} & {*OUTER_JOINS, "NATURAL"}:
                 raise self._refusal(number + 1, "write a LEFT JOIN with ON")
             level.joined = name, self._table(number + 1)
+            level.is_outer = bool({self._word(number - 1), self._word(number - 2)} & {"LEFT", "OUTER"})
         elif name:
             level.tables.append((name, self._table(number + 1)))
 
@@ -318,6 +330,7 @@ class _StatementReader:
         if level.tables:
             yield position, f" WHERE {self._conditions(level)} "
         level.joined, level.lists_tables = NOTHING, False
+        level.settled.clear()
 
     def _end_statement(self, level: StatementLevel, position: int) -> Iterator[tuple[int, str]]:
         yield from self._end(level, position)
@@ -327,9 +340,22 @@ class _StatementReader:
 
     def _conditions(self, level: StatementLevel) -> str:
         names, level.tables = level.tables, []
-        return " AND ".join(self._condition(*each) for each in names)
+        return " AND ".join(self._condition(level, *each) for each in names)
 
-    def _condition(self, name: str, table: str) -> str:
+    def _condition(self, level: StatementLevel, name: str, table: str) -> str:
         then = there_then(table, name) if self.is_past else ""
-        hidden = hiding(table, name, is_past=self.is_past) if self.is_narrowed else ""
+        is_checked = self.is_narrowed and name not in level.settled
+        hidden = hiding(table, name, is_past=self.is_past) if is_checked else ""
         return f"{name}.storage_id = {STORAGE}::uuid{then}{hidden}"
+
+    def _settle(self, level: StatementLevel, position: int) -> None:
+        """Note that an inner join puts an element beside its own version: one check is enough for both (D608)."""
+        found = JOINED_ON.match(self.sql, position)
+        if found is None or level.is_outer:
+            return
+        tables = dict([*level.tables, level.joined])
+        one, other = (found[1], found[2]), (found[3], found[4])
+        for (element, column), (version, key) in ((one, other), (other, one)):
+            is_own = (column, key) in OWN_VERSION
+            if is_own and (tables.get(element), tables.get(version)) == (ELEMENTS, VERSIONS):
+                level.settled.add(element)

@@ -17,7 +17,8 @@ STORAGE, HIDDEN = "00000000-0000-4000-8000-000000000001", "0101"
 # Tables whose rows are about no element, or are read only together with a version.
 FREE = {
     "elements_appearance", "elements_bulkrun", "elements_contentmark", "elements_inheritedset", "elements_savedlist",
-    "elements_searchdocument", "elements_searchfile", "elements_searchposting", "elements_searchword", "elements_tableimport",
+    "elements_searchdocument", "elements_searchfile", "elements_searchposting", "elements_searchword",
+    "elements_structuremark", "elements_tableimport",
     "elements_tablemapping", "elements_versionname", "storage_answeredrequest", "storage_eventlog",
     "storage_filetext", "storage_messagelog", "storage_outgoingmail", "storage_recipient", "storage_storedfile", "storage_webhook",
     "storage_webhookattempt",
@@ -46,6 +47,48 @@ def test_only_reads_are_narrowed(sql: str, reads: bool) -> None:
     assert only_reads(sql.upper().replace("(", " ( ").split()) is reads
     narrowed, _ = with_storage(sql, [], STORAGE, HIDDEN)
     assert ("elements_inheritedset" in narrowed) is reads
+
+
+@pytest.mark.parametrize(
+    ("sql", "checks"),
+    [
+        ("SELECT 1 FROM elements_element e JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = %s", 1),
+        ("SELECT 1 FROM elements_element e JOIN elements_elementversion v ON v.id = e.published_id", 1),
+        ("SELECT 1 FROM elements_elementversion v JOIN elements_element e ON e.id = v.element_id WHERE v.id = %s", 1),
+        ("SELECT 1 FROM elements_element e LEFT JOIN elements_elementversion v ON v.id = e.newest_id", 2),
+        ("SELECT 1 FROM elements_element e JOIN elements_elementversion v ON v.id = e.newest_id OR v.id = %s", 2),
+        ("SELECT 1 FROM elements_element e JOIN elements_elementversion v ON v.id = e.parent_id", 2),
+        (
+            "SELECT 1 FROM elements_element e JOIN elements_elementversion v ON v.id = e.newest_id UNION"
+            " SELECT 1 FROM elements_element e",
+            2,
+        ),
+        (
+            "SELECT 1 FROM elements_element e WHERE EXISTS (SELECT FROM elements_element c"
+            " JOIN elements_elementversion v ON v.id = c.newest_id WHERE c.parent_id = e.id)",
+            2,
+        ),
+        ("SELECT 1 FROM elements_reference r", 1),
+        ("SELECT 1 FROM elements_reference identified_later", 0),
+    ],
+)
+def test_an_element_beside_its_version_is_checked_once(sql: str, checks: int) -> None:
+    for as_of in ("", "2026-01-01T00:00:00Z"):
+        assert with_storage(sql, ["x"] * sql.count("%s"), STORAGE, HIDDEN, as_of)[1].count(HIDDEN) == 2 * checks
+
+
+def test_only_the_assembly_identifies_targets_later() -> None:
+    """It leaves out references to targets without an identity."""
+    named = re.compile(r"is_identified_later=True|identified_later\b(?!:)")
+    found = {
+        str(path.relative_to(ROOT))
+        for app in ("elements", "release", "storage", "facets", "repository_site")
+        for path in (ROOT / app).rglob("*.py")
+        if named.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {
+        "elements/reading/assembly/links.py", "elements/reading/rows.py", "repository_site/core/database/narrowing.py",
+    }  # fmt: skip
 
 
 def test_parameters_keep_their_places() -> None:
