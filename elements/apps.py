@@ -36,6 +36,7 @@ def storage_extension() -> StorageExtension:
         SearchPosting,
         SearchWord,
         Shape,
+        StructureMark,
         TableImport,
         VersionName,
     )
@@ -67,7 +68,16 @@ def storage_extension() -> StorageExtension:
         over_limits=content_over_limits,
         show_versions=show_versions,
         jobs=(run_bulk, forget_old_runs, clear_culture, run_import, forget_old_imports),
-        derived_models=(ContentMark, VersionName, SearchDocument, SearchFile, SearchPosting, SearchWord, TableImport),
+        derived_models=(
+            ContentMark,
+            StructureMark,
+            VersionName,
+            SearchDocument,
+            SearchFile,
+            SearchPosting,
+            SearchWord,
+            TableImport,
+        ),
     )
 
 

@@ -24,7 +24,14 @@ from elements.permissions import sees_drafts
 from elements.reading.assembly.assembler import REFERENCE_PARTS, Assembler, Reader
 from elements.reading.assembly.projection import NAMES, RESOURCES, USUAL_RESOURCES, Wanted
 from elements.reading.bounds import TooHeavy, checked
-from elements.reading.content_state import content_state, content_state_of_scope, milestone_before, total_of
+from elements.reading.content_state import (
+    NO_STATE,
+    ContentState,
+    content_state,
+    content_state_of_scope,
+    milestone_before,
+    total_of,
+)
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.batches import ElementBatches
 from elements.reading.lists.filtering import compile_filter, view_vocabulary
@@ -64,7 +71,8 @@ class FoundPage(NamedTuple):
 class ElementReadingViewSet(ConfiguredViewSet):
     page_names = (PAGE, PAGE_SIZE)
     """Names of the parameters for the page and its size."""
-    _asked_state: Callable[[], str] | None = None
+    state = NO_STATE
+    _asked_state: Callable[[], ContentState] | None = None
     _asked_element: tuple[str, Callable[[], VersionRow | None]] | None = None
     """Answers that came with the scope: the state of the content, and the element of the address with its id."""
 
@@ -72,7 +80,7 @@ class ElementReadingViewSet(ConfiguredViewSet):
     def reader(self) -> Reader:
         audience = Audience(sees_drafts(self.caller), self.configuration.closed, self.configuration.hidden)
         zone = ZoneInfo(self.storage.time_zone)
-        return Reader(self.configuration, audience, zone, self.storage_address, self.content_state)
+        return Reader(self.configuration, audience, zone, self.storage_address, self.state)
 
     def show_own(self, element_id: str) -> None:
         """Let callers see everything about themselves (D399). For operations that show one element, and other elements
@@ -100,7 +108,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def begin_conditional_read(self) -> None:
         asked, self._asked_state = self._asked_state, None
-        self.content_state = asked() if asked else content_state()
+        self.state = asked() if asked else content_state()
+        self.content_state = self.state.content
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
@@ -277,10 +286,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
-        total, offset = total_of(selection, self.content_state), (page - 1) * paging.size
+        total, offset = total_of(selection, self.state), (page - 1) * paging.size
         versions: list[str] = []
         if paging.size and offset < total:
-            start = milestone_before(selection, self.content_state, offset)
+            start = milestone_before(selection, self.state, offset)
             versions = selecting.find_page(selection, paging.size, offset, start)
         return FoundPage(page, total, versions, lambda: selecting.page_keys(selection, paging.size, offset))
 

@@ -15,7 +15,7 @@ from elements.models.diagrams import (
 )
 from elements.models.elements import Element, ElementVersion, PastElement, PastElementVersion
 from elements.models.files import VersionFile
-from elements.models.marks import ContentMark
+from elements.models.marks import ContentMark, StructureMark
 from elements.models.names import PastVersionName, VersionName
 from elements.models.people import User, UserGroup
 from elements.models.permalinks import LinkType, Permalink
@@ -29,6 +29,6 @@ __all__ = [
     "Appearance", "BpmnSource", "BulkRefusal", "BulkRun", "ContentMark", "Element", "ElementChange", "ElementVersion",
     "InheritedSet", "Lane", "LinkType", "PastBpmnSource", "PastElement", "PastElementVersion", "PastLane",
     "PastReference", "PastShape", "PastShapeFlow", "PastVersionName", "Permalink", "Reference", "SavedList",
-    "SearchDocument", "SearchFile", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "TableImport", "TableMapping",
-    "User", "UserGroup", "VersionFile", "VersionName",
+    "SearchDocument", "SearchFile", "SearchPosting", "SearchWord", "Shape", "ShapeFlow", "StructureMark", "TableImport",
+    "TableMapping", "User", "UserGroup", "VersionFile", "VersionName",
 ]  # fmt: skip

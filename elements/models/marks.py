@@ -13,3 +13,11 @@ class ContentMark(TenantModel):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class StructureMark(TenantModel):
+    """Identifies a state of a storage's content without the attributes of versions: which elements and versions there
+    are, with their types, states and places (D607). Triggers write these marks as they do for `ContentMark`."""
+
+    def __str__(self) -> str:
+        return str(self.id)

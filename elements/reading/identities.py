@@ -1,7 +1,7 @@
 """Identities of reference targets, the texts of references to them, and their names.
 
-Many elements share their targets, so all are cached between requests for as long as the content of the storage does
-not change.
+Many elements share their targets, so all are cached between requests: identities and texts for as long as the structure
+of the content does not change, names for as long as nothing in the storage changes (D607).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from elements.reading.content_state import NO_STATE, ContentState
 from elements.reading.rows import Audience, Identity, read_identities
 
 # Cache limits over all storages: identities, texts and names, at 300 to 500 bytes each, and number of states.
@@ -81,9 +82,11 @@ class Identities:
     """Identities for one audience. Without a state nothing is cached, for callers that change content while they
     read."""
 
-    def __init__(self, audience: Audience, state: str = "") -> None:
+    def __init__(self, audience: Audience, state: ContentState = NO_STATE, revision: str = "") -> None:
         self.audience = audience
-        self._known = shelf.take((state, audience)) if state else None
+        # A type of the past may have been removed without any change of the content (D565).
+        self._key = f"{state.content} {revision}", audience
+        self._known = shelf.take((f"{state.structure} {revision}", audience)) if state.structure else None
 
     def read(self, elements: Collection[str]) -> dict[str, Identity]:
         """Return identities by element id, without those that the audience must not see."""
@@ -102,11 +105,13 @@ class Identities:
     @property
     def names(self) -> Mapping[str, Any]:
         """The cached names by version."""
-        return {} if self._known is None else self._known.names
+        return {} if self._known is None else shelf.take(self._key).names
 
     def keep_names(self, names: Mapping[str, Any]) -> None:
-        if self._known is not None and len(self._known.names) + len(names) <= most_of_a_kind():
-            self._known.names.update(names)
+        if self._known is not None:
+            known = shelf.take(self._key).names
+            if len(known) + len(names) <= most_of_a_kind():
+                known.update(names)
 
     def texts(self, way: Hashable) -> Texts:
         """Return the texts of references of this form. Callers add new ones, up to `most_of_a_kind`."""

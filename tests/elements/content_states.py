@@ -9,4 +9,4 @@ from storage.tenancy.scope import tenant_scope
 
 def state(storage: Storage) -> str:
     with tenant_scope(storage):
-        return content_state()
+        return content_state().content

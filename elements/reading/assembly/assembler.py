@@ -35,6 +35,7 @@ from elements.reading.assembly.reference_fields import NO_EXTRAS, Extras, Refere
 from elements.reading.assembly.references import ReferenceWriter
 from elements.reading.assembly.response_addresses import DETAIL, Addresses
 from elements.reading.bounds import REFERENCE_BYTES, Slices, check_response, halved, most_rows, most_text
+from elements.reading.content_state import NO_STATE, ContentState
 from elements.reading.identities import Identities, Texts
 from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
@@ -60,7 +61,7 @@ class Reader:
     audience: Audience
     zone: ZoneInfo
     storage_address: str
-    state: str = ""
+    state: ContentState = NO_STATE
     """State of the content, if known; lets other requests use what this one reads."""
     others: Configuration | None = None
     """Configuration of the targets of references, if `configuration` is for one element only (D399)."""
@@ -77,8 +78,7 @@ class Reader:
 
     @cached_property
     def identities(self) -> Identities:
-        # A type of the past may have been removed without any change of the content (D565).
-        return Identities(self.audience, self.state and f"{self.state} {self.configuration.revision}")
+        return Identities(self.audience, self.state, str(self.configuration.revision))
 
     @cached_property
     def addresses(self) -> Addresses:

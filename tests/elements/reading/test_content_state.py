@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from django.db.models import F, Model
 from django.test.utils import CaptureQueriesContext
 
-from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow
-from elements.reading.content_state import content_state
+from elements.models import ContentMark, Element, ElementVersion, Reference, Shape, ShapeFlow, StructureMark
+from elements.reading.content_state import ContentState, content_state
 from storage.models import Storage
 from storage.options import Role
 from storage.provisioning.provision import remove_storage
@@ -31,22 +31,39 @@ def process(name: str, **more: Any) -> dict[str, Any]:
 
 def test_every_change_makes_a_new_state_and_reads_do_not(handbook: Storage, api: ApiClient) -> None:
     token = token_for(handbook, Role.ARCHITECT)
-    seen = [state(handbook)]
+    seen = [whole_state(handbook)]
 
-    def changed(status: int = 200) -> None:
+    def changed(status: int = 200, *, structure: bool = True) -> None:
+        """The structure stays the same while only attributes change (D607)."""
         assert status == 200
-        assert state(handbook) not in seen
-        seen.append(state(handbook))
+        now = whole_state(handbook)
+        assert now.content not in [each.content for each in seen]
+        if structure:
+            assert now.structure not in [each.structure for each in seen]
+        else:
+            assert now.structure == seen[-1].structure
+        seen.append(now)
 
     made = api.post(PROCESSES, {"elements": [process("New")]}, "application/json", token=token)
     changed(made.status_code)
     (element,) = made.json()["elements"]
     given = {"id": element["id"], "attributes": {"scope": {"1033": "wide"}}}
+    changed(api.post(PROCESSES, {"elements": [given]}, "application/json", token=token).status_code, structure=False)
+    given = {"id": element["id"], "related": {"owner": [{"id": ID["anna"]}]}}
+    changed(api.post(PROCESSES, {"elements": [given]}, "application/json", token=token).status_code, structure=False)
+    given = {"id": element["id"], "stereotype": "short"}
     changed(api.post(PROCESSES, {"elements": [given]}, "application/json", token=token).status_code)
     changed(api.delete(f"{PROCESSES}/{element['id']}", token=token).status_code)
+    released = f"/acme/handbook/_api/release/{ID['order']}/transitions/InProcessToReleased?ignoreWarnings=true"
+    changed(api.post(released, {}, "application/json", token=token).status_code)
     for _ in range(2):
         assert api.get(f"{PROCESSES}?$pageSize=1", token=token).status_code == 200
-        assert state(handbook) == seen[-1]
+        assert whole_state(handbook) == seen[-1]
+
+
+def whole_state(storage: Storage) -> ContentState:
+    with tenant_scope(storage):
+        return content_state()
 
 
 def test_totals_follow_every_change(handbook: Storage, api: ApiClient) -> None:
@@ -68,11 +85,11 @@ def test_a_rollback_makes_no_new_state(handbook: Storage) -> None:
         try:
             with transaction.atomic():
                 ElementVersion.objects.update(revision=7)
-                assert content_state() != before
+                assert content_state().content != before
                 raise LookupError
         except LookupError:
             pass
-        assert content_state() == before
+        assert content_state().content == before
 
 
 def test_other_storages_keep_their_state(handbook: Storage) -> None:
@@ -87,11 +104,11 @@ def test_a_removed_storage_leaves_no_mark() -> None:
     storage = StorageFactory.create(collection="acme", key="gone")
     tenant = storage.id
     with tenant_scope(storage):
-        ElementVersion.objects.update(revision=1)
-        assert content_state()
-        assert ContentMark.objects.count() == 1
+        Element.objects.update(position=1)
+        assert content_state().content
+        assert (ContentMark.objects.count(), StructureMark.objects.count()) == (1, 1)
     remove_storage(storage)
-    assert rows_left(tenant, ContentMark) == 0
+    assert rows_left(tenant, ContentMark) == rows_left(tenant, StructureMark) == 0
 
 
 @pytest.mark.parametrize("model", [Element, ElementVersion, Reference, Shape, ShapeFlow])

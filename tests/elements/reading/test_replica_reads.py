@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from elements.api import reading_viewset
+from elements.reading.content_state import ContentState
 from elements.reading.lists import selection
 from facets.models import Facet
 from repository_site.core.database import replica
@@ -123,7 +124,7 @@ def test_a_storage_without_any_change_is_read_from_the_primary(
     api: ApiClient, second: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The replica may lack the storage itself, which looks like a storage without content."""
-    monkeypatch.setattr(reading_viewset, "content_state", str)
+    monkeypatch.setattr(reading_viewset, "content_state", ContentState)
     assert "Preference-Applied" not in read(api)
 
 

@@ -34,7 +34,7 @@ def trip_with_scope(work: Callable[[], Any]) -> list[str]:
 @pytest.mark.one_node("Citus enters a scope in a trip of its own")
 def test_one_element_comes_with_the_scope(api: ApiClient, handbook: Storage) -> None:
     token, address = token_for(handbook, Role.VIEWER), f"{FACETS}/processes/views/detail/elements/{ID['order']}"
-    assert trip_with_scope(lambda: api.get(address, token=token)) == ["elements_contentmark", "elements_element"]
+    assert trip_with_scope(lambda: api.get(address, token=token)) == ["elements_structuremark", "elements_element"]
 
 
 @pytest.mark.one_node("Citus enters a scope in a trip of its own")
