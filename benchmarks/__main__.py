@@ -17,12 +17,12 @@ from pathlib import Path
 
 from benchmarks import cluster, growth, report, search
 from benchmarks.installation import COLLECTION, MEGABYTE
-from benchmarks.limited import editor_of
 from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
 from benchmarks.modelling import measure_bpmn
 from benchmarks.pictures import measure_pictures
 from benchmarks.report import Run
 from benchmarks.steps import Step, run_steps
+from benchmarks.storages import editor_of
 from benchmarks.workloads import (
     CONNECTIONS,
     ELEMENTS,

@@ -56,7 +56,7 @@ def _make_sets(run: Run) -> None:
     size, limited = run.scale.sizes[0], with_sets(run)
     limited.make({f"s{size}": size})
     for installation, count in ((limited, SETS), (of_size(run, size), 0)):
-        installation.run("-m", "benchmarks.limited", str(installation.folder), f"s{size}", str(count))
+        installation.run("-m", "benchmarks.storages", str(installation.folder), f"s{size}", str(count))
 
 
 def numbers_of_storages(run: Run) -> list[int]:

@@ -1,6 +1,7 @@
 """Create the storages of a benchmark installation and a token for each: `python -m benchmarks.storages FOLDER JSON`.
 
 All of it happens in one process, because a command for each of a thousand storages would take two seconds each.
+`python -m benchmarks.storages FOLDER KEY COUNT` limits one of them by so many permission sets.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import hashlib
 import sys
 from io import StringIO
 from pathlib import Path
+from uuid import UUID
 
 import django
 import orjson
 from django.core.management import call_command
 
 from benchmarks.installation import COLLECTION
+from benchmarks.workloads import USER_KIND, sample_id
 
 
 def make_storages(folder: Path, sizes: dict[str, int]) -> None:
@@ -41,6 +44,49 @@ def make_storages(folder: Path, sizes: dict[str, int]) -> None:
             file.write_bytes(orjson.dumps(tokens))
 
 
+def limit_storage(folder: Path, key: str, count: int) -> None:
+    """Give an editor a token, and limit what the editor sees by permission sets, if any.
+
+    Every set covers a branch of the tree, and every second one hides it from the editor.
+    """
+    from elements.permission_sets.inheritance import rebuild_inherited
+    from elements.writing.statements import execute
+    from facets.models import PermissionSet
+    from storage.access.tokens import issue_token
+    from storage.models import Storage
+    from storage.options import Role
+    from storage.tenancy.contexts import find_context
+    from storage.tenancy.scope import tenant_scope
+
+    file, name = folder / "tokens.json", editor_of(key)
+    tokens = orjson.loads(file.read_bytes())
+    if name in tokens:
+        return
+    editor, other = (sample_id(number, USER_KIND) for number in range(2))
+    with tenant_scope(Storage.objects.get(key=key)):
+        PermissionSet.objects.bulk_create(
+            PermissionSet(
+                number=number + 1,
+                # The tree has a fan-out of ten: a power of ten is the size of a level, which begins here.
+                creation_id=sample_id((count - 1) // 9 + number),
+                entries={"show": [other] if number % 2 else [editor, other]},
+            )
+            for number in range(count)
+        )
+        rebuild_inherited()
+    execute("ANALYZE elements_inheritedset", ())
+    token = issue_token(find_context(COLLECTION, key), name, [Role.EDITOR], user_id=UUID(editor), never_expires=True)
+    file.write_bytes(orjson.dumps({**tokens, name: token.value}))
+
+
+def editor_of(key: str) -> str:
+    """Return the name of the editor's token."""
+    return f"{key}-editor"
+
+
 if __name__ == "__main__":
     django.setup()
-    make_storages(Path(sys.argv[1]), orjson.loads(sys.argv[2]))
+    if len(sys.argv) > 3:
+        limit_storage(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    else:
+        make_storages(Path(sys.argv[1]), orjson.loads(sys.argv[2]))
