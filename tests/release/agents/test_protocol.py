@@ -117,6 +117,13 @@ def test_transport(api: ApiClient, agent: AgentClient) -> None:
     assert agent.post(PING, Origin="http://testserver").status_code == 200
     for origin in ("https://evil.example", "null", "http://testserver.evil.example"):
         assert agent.post(PING, Origin=origin).status_code == 403
+    # Before the media type, the credential and the message.
+    evil = {"Origin": "https://evil.example"}
+    for refused in (
+        api.post(MCP, b"{", content_type="application/json", token="unknown", headers=evil),
+        agent.post([PING], Accept="text/event-stream", **evil),
+    ):
+        assert (refused.status_code, refused.json()["message"]) == (403, "Origin: https://evil.example is not allowed.")
     unknown = agent.post(PING, **{"Mcp-Protocol-Version": "1999-01-01"})
     assert error(unknown)[:2] == (400, -32022)
     assert unknown.json()["error"]["data"]["requested"] == "1999-01-01"
