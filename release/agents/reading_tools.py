@@ -19,7 +19,8 @@ from elements.search.narrowing import hit_filter
 from elements.search.searching import Search, SearchHit, SearchRequest
 from facets.event_filters import names_in
 from facets.rendering import list_transitions
-from release.agents.element_texts import differences_text, element_text
+from release.agents.comparison_texts import read_differences
+from release.agents.element_texts import element_text
 from release.agents.texts import PAGE, fitting, keyed, page_note, piece
 from release.agents.tools import GUID, ID, OFFSET, OFFSET_SCHEMA, PAGE_NUMBER, PAGE_SCHEMA, Tool, ToolCall, ToolText
 from release.agents.type_texts import facets_text, find_type, type_text
@@ -79,11 +80,12 @@ def read_element(call: ToolCall) -> str:
     return piece(element_text(call.labels, call.row), call.arguments.get(OFFSET) or 0)
 
 
-def compare_versions(call: ToolCall) -> str:
+def compare_versions(call: ToolCall) -> ToolText:
     old, new = (call.find(call.arguments[name]) for name in (FROM, TO))
     if old.element != new.element:
         raise Conflict(f"{FROM} and {TO} belong to different elements; read_element lists the versions of one.")
-    return piece(differences_text(call.labels, old, new), call.arguments.get(OFFSET) or 0)
+    compare, offset = read_differences(call.labels, old, new), call.arguments.get(OFFSET) or 0
+    return lambda: piece(compare(), offset)
 
 
 def follow_references(call: ToolCall) -> str:
@@ -207,7 +209,7 @@ READING_TOOLS = (
         "Compare two versions",
         "Show which attributes, references and process steps differ between two versions of one element: lines with -"
         " are only in the first, lines with + only in the second.",
-        "listVersions",
+        "compareElement",
         compare_versions,
         {
             FROM: {**GUID, "description": "Id of the older version; read_element lists the versions."},
