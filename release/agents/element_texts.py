@@ -1,4 +1,4 @@
-"""One version of an element as text: values, references, the steps of its process, parts and versions (D586).
+"""One version of an element as text: values, references, the steps of its process, children and versions (D586).
 
 The number of statements is the same for every element. What the caller must not see is left out by the reader.
 """
@@ -93,7 +93,7 @@ class ElementText:
         yield from section("Attributes", self._attributes())
         yield from section("References", self._references())
         yield from section("Process steps", self._steps())
-        yield from section("Parts", self._children())
+        yield from section("Children", self._children())
         yield from section("Versions", self._versions())
 
     def _head(self) -> Iterator[str]:
@@ -162,7 +162,7 @@ class ElementText:
             yield f"{numbers[each.shape]}. {'; '.join([*parts, *self._of_step(identity)])}"
         left = len(found.diagram.shapes) - len(shown)
         if left and len(shown) == MOST_STEPS:
-            yield f"… and more steps; the diagram has {len(found.diagram.shapes)} shapes."
+            yield f"… and more: these are the first {MOST_STEPS} of {len(found.diagram.shapes)} shapes of the diagram."
 
     def _lane(self, name: Mapping[str, Any], element: str | None) -> str:
         identity = self.steps.identities.get(element or "")

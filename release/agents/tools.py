@@ -23,13 +23,22 @@ CULTURE, OFFSET, PAGE_NUMBER, ID = "culture", "offset", "page", "id"
 # Numbers that no list and no text reaches.
 MOST_PAGES, MOST_CHARACTERS = 100_000, 100_000_000
 GUID: Schema = {"type": "string", "format": "uuid", "description": "Id of an element, or of one of its versions."}
-PAGE_SCHEMA: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES, "description": "Page of the list."}
+PAGE_SCHEMA: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MOST_PAGES,
+    "description": "Page of the list; the first is 1.",
+}
 OFFSET_SCHEMA: Schema = {
     "type": "integer",
     "minimum": 0,
     "maximum": MOST_CHARACTERS,
-    "description": "Number of characters to skip, for the rest of a long text.",
+    "description": "Number of characters to skip, to read the rest of a long text.",
 }
+
+
+def described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,10 @@ def test_the_version_without_a_handshake(agent: AgentClient) -> None:
         ({**PING, "method": "prompts/list"}, 200, -32601, "This server has no method prompts/list."),
         ({**PING, "method": "tools/call", "params": {}}, 200, -32602, "params.name: Field required."),
         ({**PING, "method": "tools/call", "params": {"name": "x"}}, 200, -32602, "There is no tool x."),
+        (
+            {**PING, "method": "tools/call", "params": {"name": "read_elements"}}, 200, -32602,
+            "There is no tool read_elements; similar: read_element.",
+        ),
     ],
 )  # fmt: skip
 def test_messages_that_are_refused(agent: AgentClient, body: Any, status: int, code: int, text: str | None) -> None:

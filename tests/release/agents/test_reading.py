@@ -108,6 +108,9 @@ def test_searching_and_following(api: ApiClient, house: Storage) -> None:
     assert viewer.call("follow_references", id=ID["house"], direction="children", page=2) == (
         "4 found; page 2 is empty."
     )
+    assert viewer.refused("follow_references", id=ID["house"], direction="children", context="systems") == (
+        "context: children belong to no related context; leave it out, or use outgoing."
+    )
 
 
 def test_comparing_versions(api: ApiClient, house: Storage) -> None:
@@ -158,7 +161,7 @@ def test_types_and_resources(api: ApiClient, house: Storage) -> None:
     shown = viewer.call("list_types", type="SUBPROCESS", culture=1031)
     assert shown.startswith("# Teilprozess (subProcess)\nFacet: processes\nTraits: with versions and release, has")
     for line in (
-        "Autor (author): elements of users of any type, at most 1",
+        "Autor (author): elements of the facet users, of any type, at most 1",
         "Name (name): MultiLineText, by culture",
         "Geändert am (changedOn): DateTime, read-only",
         "Freigeben (InProcessToReleased): inProcess to released",
@@ -181,7 +184,9 @@ def test_long_texts_come_in_pieces(api: ApiClient, house: Storage, monkeypatch: 
     note = f'\n\n[100 of {len(whole)} characters. Call again with "offset": 100 for more.]'
     assert first == whole[:100] + note
     assert viewer.call("read_element", id=ID["order"], offset=len(whole) - 10) == whole[-10:]
-    assert viewer.call("read_element", id=ID["order"], offset=10_000) == f"The text has only {len(whole)} characters."
+    assert viewer.call("read_element", id=ID["order"], offset=10_000) == (
+        f"The text has only {len(whole)} characters. Use a smaller offset."
+    )
 
 
 def test_what_the_caller_must_not_see_is_unknown(api: ApiClient, house: Storage, keeper: Keeper) -> None:
