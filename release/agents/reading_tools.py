@@ -23,6 +23,8 @@ from release.agents.comparison_texts import read_differences
 from release.agents.element_texts import element_text
 from release.agents.texts import PAGE, fitting, keyed, page_note, piece
 from release.agents.tools import (
+    AS_OF,
+    AS_OF_SCHEMA,
     GUID,
     ID,
     OFFSET,
@@ -223,7 +225,7 @@ READING_TOOLS = (
         " and versions. The id of an element returns its current version; a versionId returns exactly that version.",
         "getElement",
         read_element,
-        {ID: GUID, OFFSET: OFFSET_SCHEMA},
+        {ID: GUID, AS_OF: AS_OF_SCHEMA, OFFSET: OFFSET_SCHEMA},
         (ID,),
     ),
     Tool(
@@ -265,6 +267,7 @@ READING_TOOLS = (
                 **NAME_SCHEMA,
                 "description": "Key of a related context, such as owner, to list only its references.",
             },
+            AS_OF: AS_OF_SCHEMA,
             PAGE_NUMBER: PAGE_SCHEMA,
         },
         (ID,),

@@ -7,6 +7,7 @@ has the permissions and limits of an operation of the API.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from types import ModuleType
 from typing import Any
 
@@ -32,7 +33,7 @@ from release.agents.messages import (
 )
 from release.agents.reading_tools import READING_TOOLS
 from release.agents.resources import ELEMENT_URI, TYPE_URI, list_resources, read_resource
-from release.agents.tools import Tool, ToolCall, ToolText
+from release.agents.tools import AS_OF, Tool, ToolCall, ToolText
 from release.agents.writing_tools import WRITING_TOOLS
 from release.api import agent_serializers
 from repository_site.core.problems import Forbidden, Invalid, Unreadable
@@ -43,8 +44,10 @@ from repository_site.core.rest.versioning import ApiVersions
 from repository_site.core.wording import printable, similar_hint
 from storage.access.agent_calls import note_call
 from storage.access.tokens import token_of_label
+from storage.api.moments import read_moment, require_record
 from storage.api.throttling import throttle_address
 from storage.tenancy.contexts import Context
+from storage.tenancy.scope import read_as_of
 
 TOOLS = {each.name: each for each in (*READING_TOOLS, *WRITING_TOOLS)}
 # The tool that returns the same text as the resources with these addresses, and decides who can read them.
@@ -100,7 +103,8 @@ class AgentViewSet(ElementWritingViewSet):
                 return self._result(protocol.tool_list({each: each.schema(self.configuration) for each in usable}))
             case "tools/call" if self.tool is not None:
                 check_arguments(self.tool.schema(self.configuration), call.arguments)
-                return self._tool_result(self.tool.run(call))
+                with read_as_of(self._moment_of(call)):
+                    return self._tool_result(self.tool.run(call))
             case "resources/list":
                 found = list_resources(call.labels) if self._can_use(RESOURCES[TYPE_URI]) else []
                 return self._result(protocol.resource_list(found))
@@ -194,6 +198,14 @@ class AgentViewSet(ElementWritingViewSet):
             return settled
 
         return ToolCall(arguments, self.caller, self.reader, self.element, writer, languages)
+
+    def _moment_of(self, call: ToolCall) -> datetime | None:
+        """Return the time whose content the tool reads; None for that of today (D563)."""
+        if not call.text(AS_OF):
+            return None
+        moment = read_moment(AS_OF, call.text(AS_OF), self.storage)
+        require_record(AS_OF, moment)
+        return moment
 
     def _result(self, result: Any) -> HttpResponse:
         return HttpResponse(checked(_protocol().result_document(self.message, result)), content_type=JSON_TYPE)
