@@ -58,6 +58,7 @@ try:
     CALLER_BUDGET = environment.CALLER_BUDGET.read()
     MAX_FILTER_COST = environment.MAX_FILTER_COST.read()
     MAX_PAGE_SIZE = environment.MAX_PAGE_SIZE.read()
+    MAX_STORAGES = environment.MAX_STORAGES.read()
     TOKEN_DAYS = environment.TOKEN_DAYS.read()
     TOKEN_RATE = environment.TOKEN_RATE.read()
     ANONYMOUS_RATE = environment.ANONYMOUS_RATE.read()

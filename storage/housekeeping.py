@@ -8,6 +8,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.utils import timezone
 
+from storage.access.agent_calls import forget_old_calls
 from storage.access.sign_ins import forget_old_failures
 from storage.access.token_addresses import forget_old_addresses
 from storage.accounts.invitations import forget_old_invitations
@@ -66,11 +67,12 @@ def _forget_keys(storage: Storage) -> None:
 @periodic_job("storage.clean_up", cron="50 * * * *")
 def clean_up() -> None:
     """Delete expired sessions, old counts of requests and of failed sign-ins, addresses that tokens have not used for
-    long (D487), old invitations (D550), and old failed jobs."""
+    long (D487), old counts of agents' calls (D596), old invitations (D550), and old failed jobs."""
     SessionStore.clear_expired()
     forget_old_hours()
     forget_old_failures()
     forget_old_addresses()
+    forget_old_calls()
     forget_old_invitations()
     forget_old_sessions()
     with connection.cursor() as cursor:

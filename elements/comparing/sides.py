@@ -12,6 +12,7 @@ from elements.comparing.differences import Drawn, Flows, Item
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader
 from elements.reading.assembly.projection import NOT_STORED
+from elements.reading.bounds import most_text
 from elements.reading.diagrams.drawings import DrawnFlow, DrawnShape, drawn_shapes_of, read_flows
 from elements.reading.names import ByCulture
 from elements.reading.referrers import read_whole_names
@@ -69,6 +70,19 @@ def read_sides(
         Side(row, held.get(row.version, {}), drawn, flows, identities, children.get(row.element, ()), names)
         for row, drawn in zip(versions, shapes, strict=True)
     ]
+
+
+def read_step_sides(reader: Reader, versions: Collection[str]) -> dict[str, Side]:
+    """Read elements that live in diagrams, by version: their attributes and references, without diagram and place.
+
+    The number of statements is fixed. Raise TooHeavy if they are too long together.
+    """
+    found = rows.read_versions(versions, most=most_text(len(versions)))
+    held = rows.read_references([*found], None)
+    targets = {each for contexts in held.values() for ids in contexts.values() for each in ids}
+    identities = rows.read_identities(reader.audience, targets)
+    names = read_whole_names({*found, *(each.version for each in identities.values())})
+    return {id: Side(row, held.get(id, {}), (), {}, identities, (), names) for id, row in found.items()}
 
 
 def compared_contexts(type: ElementType) -> list[str]:

@@ -1,16 +1,14 @@
-"""One version of an element as text: values, references, the steps of its process, parts and versions (D586).
+"""One version of an element as text: values, references, the steps of its process, children and versions (D586).
 
 The number of statements is the same for every element. What the caller must not see is left out by the reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-from django.conf import settings
 
 from elements import derived
 from elements.naming import NAME
@@ -20,7 +18,7 @@ from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, read_links
-from elements.reading.assembly.projection import ATTRIBUTES, DERIVED, RELATED, ROOT_PATH, Wanted
+from elements.reading.assembly.projection import ATTRIBUTES, RELATED, ROOT_PATH, Wanted
 from elements.reading.bounds import TooHeavy, most_text
 from elements.reading.diagrams.drawings import StoredDiagram, read_diagram
 from elements.reading.lists import selection as selecting
@@ -29,15 +27,11 @@ from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.data_types import DataType
 from facets.blueprint.definitions import ElementType, Property
 from release.agents.texts import PAGE, AgentLabels, keyed, section, some
-from repository_site.core.matching import Effort, EqualPart, equal_parts
 
 # Steps and versions that a text has.
 MOST_STEPS, MOST_VERSIONS = 300, 20
-HEADINGS = ATTRIBUTES_TITLE, REFERENCES_TITLE, STEPS_TITLE = "Attributes", "References", "Process steps"
 # Agents read these better in the form of the API than in that of a language.
 AS_STORED = frozenset({DataType.BOOLEAN, DataType.INTEGER, DataType.DECIMAL, DataType.DATE, DataType.DATE_TIME})
-# Derived attributes that people set.
-SETTABLE = frozenset({derived.STEREOTYPE, "validFrom", "validUntil"})
 # Texts of a step, which say how to do it.
 TEXTS = frozenset({DataType.SINGLE_LINE_TEXT, DataType.MULTI_LINE_TEXT, DataType.HTML})
 # The text shows these in its first lines, or as its list of versions.
@@ -96,18 +90,11 @@ class ElementText:
 
     def lines(self) -> Iterator[str]:
         yield from self._head()
-        yield from section(ATTRIBUTES_TITLE, self._attributes())
-        yield from section(REFERENCES_TITLE, self._references())
-        yield from section(STEPS_TITLE, self._steps())
-        yield from section("Parts", self._children())
+        yield from section("Attributes", self._attributes())
+        yield from section("References", self._references())
+        yield from section("Process steps", self._steps())
+        yield from section("Children", self._children())
         yield from section("Versions", self._versions())
-
-    def compared_lines(self) -> Iterator[str]:
-        """Return the lines that can differ between versions. A new version has new steps, so these have no ids."""
-        changing = {each for each in self._properties if each not in DERIVED or each in SETTABLE}
-        yield from section(ATTRIBUTES_TITLE, self._attributes(changing))
-        yield from section(REFERENCES_TITLE, self._references(changing - _CALLERS))
-        yield from section(STEPS_TITLE, self._steps(with_ids=False))
 
     def _head(self) -> Iterator[str]:
         labels, row = self.labels, self.row
@@ -130,38 +117,30 @@ class ElementText:
         shown = self.assembler.view.types.get(self.type.key)
         return shown.properties if shown else {}
 
-    def _attributes(self, only: Collection[str] | None = None) -> Iterator[str]:
+    def _attributes(self) -> Iterator[str]:
         has_authors = self.gathered.links.has_authors(self.row)
         shown = self.assembler.projection.types[self.row.type]
         values = self.labels.reader.writer.attributes(self.row, shown, has_authors=has_authors)
         for key, property in self._properties.items():
-            if property.attribute and (key not in NOT_SHOWN if only is None else key in only):
+            if property.attribute and key not in NOT_SHOWN:
                 label = keyed(self.labels.property(property), key)
                 lines = self._value(property, values.get(key, {})).splitlines()
-                if only is not None:
-                    # A change of one line must not repeat a long text.
-                    yield from (f"{label}: {line}" for line in lines)
-                elif lines:
+                if lines:
                     # Indented, so that content cannot imitate the lines of this text.
                     yield f"{label}: {lines[0]}" if len(lines) == 1 else "\n  ".join([f"{label}:", *lines])
 
     def _value(self, property: Property, values: Mapping[str, Any]) -> str:
         chosen = choose(values, self.labels.lcid, self.labels.configuration.cultures)
-        if chosen is None or property.attribute is None:
-            return ""
-        if property.attribute.data_type in AS_STORED:
-            return str(chosen.value).lower() if isinstance(chosen.value, bool) else str(chosen.value)
-        return plain_value(self.labels, property.attribute, chosen.value)
+        return "" if chosen is None else agent_value(self.labels, property, chosen.value)
 
-    def _references(self, only: Collection[str] | None = None) -> Iterator[str]:
+    def _references(self) -> Iterator[str]:
         contexts = [key for key, each in self._properties.items() if each.related and key not in NOT_SHOWN]
-        contexts = [key for key in contexts if only is None or key in only]
         for key, targets in self.gathered.links.related(self.row, contexts).items():
             label = keyed(self.labels.property(self._properties[key]), key)
             hint = f'follow_references with "context": "{key}"'
             yield f"{label}: {'; '.join(some(self._lines(targets[:PAGE]), len(targets), hint))}"
 
-    def _steps(self, *, with_ids: bool = True) -> Iterator[str]:
+    def _steps(self) -> Iterator[str]:
         """Number the steps in the order of the diagram, and say what comes before each."""
         found = self.steps
         shown = [each for each in found.diagram.shapes if each.element in found.identities][:MOST_STEPS]
@@ -176,8 +155,6 @@ class ElementText:
         for each in shown:
             identity = found.identities[each.element]
             parts = [self._lines([identity])[0]]
-            if not with_ids and self.labels.reader.types[identity.type].lives_in_diagrams:
-                parts[0] = parts[0].removesuffix(f" id={identity.element}")
             if each.lane and lanes.get(each.lane):
                 parts.append(f"lane: {lanes[each.lane]}")
             if each.shape in before:
@@ -185,7 +162,7 @@ class ElementText:
             yield f"{numbers[each.shape]}. {'; '.join([*parts, *self._of_step(identity)])}"
         left = len(found.diagram.shapes) - len(shown)
         if left and len(shown) == MOST_STEPS:
-            yield f"… and more steps; the diagram has {len(found.diagram.shapes)} shapes."
+            yield f"… and more: these are the first {MOST_STEPS} of {len(found.diagram.shapes)} shapes of the diagram."
 
     def _lane(self, name: Mapping[str, Any], element: str | None) -> str:
         identity = self.steps.identities.get(element or "")
@@ -237,24 +214,14 @@ class ElementText:
 _CALLERS = frozenset({*derived.CALLERS, derived.RELEASE_HISTORY})
 
 
+def agent_value(labels: AgentLabels, property: Property, value: Any) -> str:
+    """Return a value as agents read it; empty for None."""
+    if property.attribute is None or value is None:
+        return ""
+    if property.attribute.data_type in AS_STORED:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return plain_value(labels, property.attribute, value)
+
+
 def element_text(labels: AgentLabels, row: VersionRow) -> str:
     return "\n".join(ElementText(labels, row).lines())
-
-
-def differences_text(labels: AgentLabels, old: VersionRow, new: VersionRow) -> str:
-    """Return the lines that only one of two versions has, under their headings, the old ones first."""
-    lines = [[*ElementText(labels, row).compared_lines()] for row in (old, new)]
-    before, after = lines
-    same = equal_parts(before, after, Effort(settings.COMPARISON_EFFORT))
-    headings = {f"## {each}" for each in HEADINGS}
-    found: list[str] = []
-    start = begin = 0
-    for part in [*same, EqualPart(len(before), len(after), 0)]:
-        found += [f"- {each}" for each in before[start : part.old] if each and each not in headings]
-        found += [f"+ {each}" for each in after[begin : part.new] if each and each not in headings]
-        found += [each for each in before[part.old : part.old + part.size] if each in headings]
-        start, begin = part.old + part.size, part.new + part.size
-    # Headings without lines are left out.
-    pairs = zip(found, [*found[1:], next(iter(headings))], strict=True)
-    shown = [line for line, following in pairs if line not in headings or following not in headings]
-    return "\n".join(shown) or "No differences."

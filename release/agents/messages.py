@@ -8,7 +8,7 @@ from typing import Any
 INVALID_REQUEST, INVALID_PARAMS, PARSE_ERROR = -32600, -32602, -32700
 # Versions before 2026-07-28 have a code of their own for unknown resources.
 NO_RESOURCE = -32002
-CALL_TOOL = "tools/call"
+CALL_TOOL, READ_RESOURCE = "tools/call", "resources/read"
 
 
 @dataclass(frozen=True, slots=True)

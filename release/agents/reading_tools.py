@@ -19,9 +19,23 @@ from elements.search.narrowing import hit_filter
 from elements.search.searching import Search, SearchHit, SearchRequest
 from facets.event_filters import names_in
 from facets.rendering import list_transitions
-from release.agents.element_texts import differences_text, element_text
+from release.agents.comparison_texts import read_differences
+from release.agents.element_texts import element_text
 from release.agents.texts import PAGE, fitting, keyed, page_note, piece
-from release.agents.tools import GUID, ID, OFFSET, OFFSET_SCHEMA, PAGE_NUMBER, PAGE_SCHEMA, Tool, ToolCall, ToolText
+from release.agents.tools import (
+    AS_OF,
+    AS_OF_SCHEMA,
+    GUID,
+    ID,
+    OFFSET,
+    OFFSET_SCHEMA,
+    PAGE_NUMBER,
+    PAGE_SCHEMA,
+    Tool,
+    ToolCall,
+    ToolText,
+    described,
+)
 from release.agents.type_texts import facets_text, find_type, type_text
 from release.lifecycle.transitions import offered_transitions
 from release.models import Task
@@ -79,11 +93,12 @@ def read_element(call: ToolCall) -> str:
     return piece(element_text(call.labels, call.row), call.arguments.get(OFFSET) or 0)
 
 
-def compare_versions(call: ToolCall) -> str:
+def compare_versions(call: ToolCall) -> ToolText:
     old, new = (call.find(call.arguments[name]) for name in (FROM, TO))
     if old.element != new.element:
         raise Conflict(f"{FROM} and {TO} belong to different elements; read_element lists the versions of one.")
-    return piece(differences_text(call.labels, old, new), call.arguments.get(OFFSET) or 0)
+    compare, offset = read_differences(call.labels, old, new), call.arguments.get(OFFSET) or 0
+    return lambda: piece(compare(), offset)
 
 
 def follow_references(call: ToolCall) -> str:
@@ -128,6 +143,8 @@ def _incoming(call: ToolCall, row: VersionRow) -> Iterator[str]:
 
 
 def _children(call: ToolCall, row: VersionRow) -> Iterator[str]:
+    if call.text(CONTEXT):
+        raise Unreadable(placed(CONTEXT, f"children belong to no related context; leave it out, or use {OUTGOING}."))
     reader = call.reader
     view = reader.addresses.detail_view(reader.types[row.type])
     below = selecting.children_of(reader.audience, row.element, Assembler(reader, view, Wanted()).child_types)
@@ -145,7 +162,7 @@ def show_transitions(call: ToolCall) -> str:
         f"- {each['transitionId']}: {each['sourceState']} to {each['targetState']}"
         for each in list_transitions(offered)
     ]
-    return "\n".join(lines) or "No transition is available."
+    return "\n".join(lines) or "No transition can be applied now."
 
 
 def list_my_tasks(call: ToolCall) -> str:
@@ -175,19 +192,28 @@ READING_TOOLS = (
     Tool(
         "search",
         "Search",
-        "Find elements by words in their texts, the texts of their diagrams and files, best matches first. Ignores"
-        " accents, letter case and inflection. Start here if you do not have an id.",
+        "Find elements by words in their names, texts, diagrams and files. The best matches come first. Accents, letter"
+        " case and inflection do not matter. Start here if you have no id.",
         "searchElements",
         search,
         {
             TEXT: {
                 "type": "string",
                 "maxLength": LONGEST_TEXT,
-                "description": "Words; elements must have all of them.",
+                "description": "Words to search for. An element must contain all of them, so use few.",
             },
-            FACET: {**NAME_SCHEMA, "description": "Only elements of this facet; list_types names them."},
-            TYPE: {**NAME_SCHEMA, "description": "Only elements of this type, by its key."},
-            STATE: {**NAME_SCHEMA, "description": "Only elements in this state, by its key."},
+            FACET: {
+                **NAME_SCHEMA,
+                "description": "Key of a facet, to find only its elements; list_types lists the facets.",
+            },
+            TYPE: {
+                **NAME_SCHEMA,
+                "description": "Key of a type, to find only its elements; list_types lists the types.",
+            },
+            STATE: {
+                **NAME_SCHEMA,
+                "description": "Key of a state, such as released, to find only elements in it.",
+            },
             PAGE_NUMBER: PAGE_SCHEMA,
         },
         (TEXT,),
@@ -195,23 +221,30 @@ READING_TOOLS = (
     Tool(
         "read_element",
         "Read an element",
-        "Get one element, or one of its versions, as text: attributes, references with ids, the steps of its process in"
-        " order, its parts and its versions.",
+        "Read one element, or one of its versions: attributes, references with ids, process steps in order, children"
+        " and versions. The id of an element returns its current version; a versionId returns exactly that version.",
         "getElement",
         read_element,
-        {ID: GUID, OFFSET: OFFSET_SCHEMA},
+        {ID: GUID, AS_OF: AS_OF_SCHEMA, OFFSET: OFFSET_SCHEMA},
         (ID,),
     ),
     Tool(
         "compare_versions",
         "Compare two versions",
-        "Show which attributes, references and process steps differ between two versions of one element: lines with -"
-        " are only in the first, lines with + only in the second.",
-        "listVersions",
+        "Show what differs between two versions of one element: attributes, references, process steps and flows. Lines"
+        " that begin with - are only in the first version, lines with + only in the second, and ~ marks what has"
+        " changed or moved.",
+        "compareElement",
         compare_versions,
         {
-            FROM: {**GUID, "description": "Id of the older version; read_element lists the versions."},
-            TO: {**GUID, "description": "Id of the newer version, or of the element."},
+            FROM: {
+                **GUID,
+                "description": "versionId of the first version, usually the older one, from read_element.",
+            },
+            TO: {
+                **GUID,
+                "description": "versionId of the second version, or the id of the element for the current one.",
+            },
             OFFSET: OFFSET_SCHEMA,
         },
         (FROM, TO),
@@ -219,8 +252,8 @@ READING_TOOLS = (
     Tool(
         "follow_references",
         "Follow references",
-        "List the elements that an element refers to (outgoing), that refer to it (incoming, with the processes that"
-        " use it), or its children.",
+        "List the elements that an element refers to (outgoing), the elements that refer to it (incoming, with the"
+        " processes whose diagrams show them), or its children in the tree.",
         "listReferrers",
         follow_references,
         {
@@ -230,7 +263,11 @@ READING_TOOLS = (
                 "enum": [OUTGOING, INCOMING, CHILDREN],
                 "description": f"The default is {OUTGOING}.",
             },
-            CONTEXT: {**NAME_SCHEMA, "description": "Only this related context, by its key."},
+            CONTEXT: {
+                **NAME_SCHEMA,
+                "description": "Key of a related context, such as owner, to list only its references.",
+            },
+            AS_OF: AS_OF_SCHEMA,
             PAGE_NUMBER: PAGE_SCHEMA,
         },
         (ID,),
@@ -239,16 +276,19 @@ READING_TOOLS = (
     Tool(
         "list_types",
         "List facets and types",
-        "List the facets of the storage with their types; with the key of a type, its attributes, related contexts,"
-        " states and transitions.",
+        "List the facets (areas) of the storage with their types. With a type, describe it: attributes, related"
+        " contexts (kinds of references), states and transitions.",
         "listTypeSchemas",
         list_types,
-        {TYPE: {**NAME_SCHEMA, "description": "Key of a type."}, OFFSET: OFFSET_SCHEMA},
+        {
+            TYPE: described(NAME_SCHEMA, "Key of the type to describe. Without it, all types are listed."),
+            OFFSET: OFFSET_SCHEMA,
+        },
     ),
     Tool(
         "list_transitions",
         "List transitions",
-        "List the lifecycle transitions that can be applied to an element now.",
+        "List the lifecycle transitions that the token can apply to an element now, such as a release.",
         "listTransitions",
         show_transitions,
         {ID: GUID},

@@ -61,7 +61,7 @@ def piece(text: str, offset: int = 0) -> str:
     """Return the part of a text that fits into an answer, and how to get the next one."""
     end = offset + MOST_TEXT
     if len(text) <= end:
-        return text[offset:] or f"The text has only {len(text)} characters."
+        return text[offset:] or f"The text has only {len(text)} characters. Use a smaller offset."
     return f'{text[offset:end]}\n\n[{end} of {len(text)} characters. Call again with "offset": {end} for more.]'
 
 

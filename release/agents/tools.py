@@ -19,17 +19,31 @@ from repository_site.core.rest.operation import Operation
 from storage.access.callers import Caller
 from storage.localisation.culture_names import language_names
 
-CULTURE, OFFSET, PAGE_NUMBER, ID = "culture", "offset", "page", "id"
+CULTURE, OFFSET, PAGE_NUMBER, ID, AS_OF = "culture", "offset", "page", "id", "asOf"
 # Numbers that no list and no text reaches.
 MOST_PAGES, MOST_CHARACTERS = 100_000, 100_000_000
 GUID: Schema = {"type": "string", "format": "uuid", "description": "Id of an element, or of one of its versions."}
-PAGE_SCHEMA: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES, "description": "Page of the list."}
+AS_OF_SCHEMA: Schema = {
+    "type": "string",
+    "maxLength": 50,
+    "description": "Time in the past, such as 2026-03-01T09:30:00, to read what was there then. The default is now.",
+}
+PAGE_SCHEMA: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MOST_PAGES,
+    "description": "Page of the list; the first is 1.",
+}
 OFFSET_SCHEMA: Schema = {
     "type": "integer",
     "minimum": 0,
     "maximum": MOST_CHARACTERS,
-    "description": "Number of characters to skip, for the rest of a long text.",
+    "description": "Number of characters to skip, to read the rest of a long text.",
 }
+
+
+def described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
 
 
 @dataclass(frozen=True)

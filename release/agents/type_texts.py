@@ -40,7 +40,7 @@ def type_text(labels: AgentLabels, key: str) -> str:
     type = find_type(labels, key)
     lines = [f"# {labels.typed(type)}", f"Facet: {type.facet}", f"Traits: {_traits(type)}"]
     if type.parents:
-        lines.append(f"Parents: {', '.join(type.parents)}")
+        lines.append(f"Types of parents: {', '.join(type.parents)}")
     if type.is_versioned:
         cycle = labels.configuration.cycles[type.key].cycle
         lines.append(f"States: {', '.join(keyed(labels.state(type, each.key), each.key) for each in cycle.states)}")
@@ -85,7 +85,9 @@ def _context(labels: AgentLabels, property: Property) -> str:
     related = property.related
     if related is None:
         return ""
-    kinds = f"of the types {listed(related.types, 'or')}" if related.types else "of any type"
+    word = "type" if len(related.types) == 1 else "types"
+    kinds = f"of the {word} {listed(related.types, 'or')}" if related.types else "of any type"
     number = f", at most {related.max_occurrence}" if related.max_occurrence < UNLIMITED else ""
     fixed = ", read-only" if related.read_only or property.key in SERVER_CONTEXTS else ""
-    return f"{keyed(labels.property(property), property.key)}: elements of {related.facet} {kinds}{number}{fixed}"
+    label = keyed(labels.property(property), property.key)
+    return f"{label}: elements of the facet {related.facet}, {kinds}{number}{fixed}"

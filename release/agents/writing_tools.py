@@ -19,7 +19,7 @@ from facets.blueprint.cycles import OPEN
 from facets.blueprint.definitions import ElementType
 from release.agents.reading_tools import NAME_SCHEMA
 from release.agents.texts import keyed
-from release.agents.tools import GUID, ID, Tool, ToolCall
+from release.agents.tools import GUID, ID, Tool, ToolCall, described
 from release.agents.type_texts import find_type
 from release.lifecycle.transitions import TransitionRequest, apply_transition
 from release.lifecycle.versions import create_version
@@ -31,16 +31,17 @@ from storage.localisation.cultures import INVARIANT_CULTURE
 TYPE, PARENT, CONFIRM, TAG = "type", "parent", "confirm", "entityTag"
 ATTRIBUTES, RELATED = "attributes", "related"
 TRANSITION, COMMENT, IGNORE = "transition", "comment", "ignoreWarnings"
-CONFIRM_SCHEMA = {"type": "boolean", "description": "true only after the user has agreed to this change."}
+CONFIRM_SCHEMA = described({"type": "boolean"}, "Set true only after the user has agreed to this change.")
 CONTENT = {
     ATTRIBUTES: {
         "type": "object",
-        "description": 'Values by key, in the given culture, such as {"name": "Order parts"}. null removes a value.',
+        "description": 'Values by the key of the attribute, such as {"name": "Order parts"}. Texts are stored in the'
+        " given culture. null removes a value.",
     },
     RELATED: {
         "type": "object",
-        "description": 'Ids by related context, such as {"systems": ["…"]}. A list replaces all references of its'
-        " context.",
+        "description": 'Lists of element ids by the key of the related context, such as {"systems": ["<id>"]}. A list'
+        " replaces all references of its context; [] removes them.",
     },
 }
 
@@ -69,7 +70,7 @@ def new_version(call: ToolCall) -> str:
 
 def take_transition(call: ToolCall) -> str:
     if call.arguments.get(CONFIRM) is not True:
-        text = "a transition changes what others see and must do. Ask the user, then call again with true."
+        text = "a transition changes what others see or have to do. Ask the user, then call again with true."
         raise Conflict(placed(CONFIRM, text))
     writer, row = call.writer(None), call.row
     wanted = TransitionRequest(
@@ -152,14 +153,15 @@ WRITING_TOOLS = (
     Tool(
         "create_draft",
         "Create a draft",
-        "Create an element of a type; list_types with the type shows what it can have. It is a draft that nobody"
-        " releases without a transition. Elements of types without versions are visible at once and need confirm.",
+        "Create an element. list_types with its type shows the attributes and related contexts that it can have. The"
+        " element is a draft: readers do not see it before its release. An element of a type without versions is"
+        " visible at once and needs confirm.",
         "updateElements",
         create_draft,
         {
-            TYPE: {**NAME_SCHEMA, "description": "Key of the type."},
+            TYPE: described(NAME_SCHEMA, "Key of the type, from list_types."),
             **CONTENT,
-            PARENT: {**GUID, "description": "Id of the element above the new one in the tree."},
+            PARENT: described(GUID, "Id of the element above the new one in the tree."),
             CONFIRM: CONFIRM_SCHEMA,
         },
         (TYPE, ATTRIBUTES),
@@ -168,8 +170,9 @@ WRITING_TOOLS = (
     Tool(
         "update_draft",
         "Change a draft",
-        "Change attributes and references of a draft. A released version cannot be changed: create_version makes a"
-        " draft of it first. Elements of types without versions change at once and need confirm.",
+        "Change attributes and references of a draft; what you do not name stays. A released version cannot be changed:"
+        " call create_version first, which makes a draft of it. A change that readers see at once needs confirm: of an"
+        " element of a type without versions, or of a step of a released process.",
         "updateElements",
         update_draft,
         {
@@ -177,7 +180,8 @@ WRITING_TOOLS = (
             **CONTENT,
             TAG: {
                 **NAME_SCHEMA,
-                "description": "As read_element shows it; refuses the change if the version has changed.",
+                "description": "entityTag from read_element. The change is refused if somebody has changed the version"
+                " since.",
             },
             CONFIRM: CONFIRM_SCHEMA,
         },
@@ -187,7 +191,7 @@ WRITING_TOOLS = (
     Tool(
         "create_version",
         "Create a version",
-        "Copy the released version of an element to a new draft, which update_draft can change.",
+        "Create a draft as a copy of the released version of an element. update_draft can then change it.",
         "createVersion",
         new_version,
         {ID: GUID},
@@ -199,15 +203,18 @@ WRITING_TOOLS = (
         "apply_transition",
         "Apply a transition",
         "Apply a lifecycle transition that list_transitions shows, such as a release or a request for approval. It"
-        " changes what others see: ask the user first, then set confirm.",
+        " changes what others see or have to do: ask the user first, then set confirm.",
         "applyTransition",
         take_transition,
         {
             ID: GUID,
-            TRANSITION: {**NAME_SCHEMA, "description": "Key of the transition."},
+            TRANSITION: described(NAME_SCHEMA, "Key of the transition, from list_transitions."),
             CONFIRM: CONFIRM_SCHEMA,
             COMMENT: {"type": "string", "maxLength": MAX_COMMENT, "description": "Comment for the lifecycle log."},
-            IGNORE: {"type": "boolean", "description": "true applies the transition despite warnings."},
+            IGNORE: {
+                "type": "boolean",
+                "description": "Set true to apply it despite warnings, after the user has read them.",
+            },
         },
         (ID, TRANSITION),
         in_culture=False,

@@ -150,6 +150,7 @@ def worker_application() -> Callable[..., Any]:
     from repository_site.operations.metrics.instruments import start_recording
     from repository_site.operations.metrics.page import start_measuring
     from repository_site.wsgi import application
+    from storage.access.agent_calls import write_calls
     from storage.access.token_addresses import write_addresses
     from storage.accounts.sessions import write_session_uses
     from storage.traffic import start_writing
@@ -164,7 +165,7 @@ def worker_application() -> Callable[..., Any]:
     start = keep_to_core()
     close_unread_connections(_bind.port, settings.STREAM_TIMEOUT, settings.STREAM_RATE)
     start_measuring(recorded)
-    start_writing(write_addresses, write_session_uses)
+    start_writing(write_addresses, write_calls, write_session_uses)
     if start == 0 and _announcement:
         threading.Thread(target=announce, args=(_bind, _announcement), daemon=True).start()
     # Loaded modules stay. Keep the garbage collector from traversing them, which makes some requests slow.

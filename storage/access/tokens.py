@@ -221,6 +221,11 @@ def token_names(storage: Storage, labels: Iterable[str]) -> dict[str, str]:
     return {f"{LABEL}{each.pk}": each.name for each in tokens}
 
 
+def token_of_label(label: str) -> UUID | None:
+    """Return the id of the token of a caller; None for other callers."""
+    return UUID(label.removeprefix(LABEL)) if label.startswith(LABEL) else None
+
+
 def token_caller(storage: Storage, label: str) -> Caller | None:
     """Return the caller with a label as it is now, for work that continues after the request; None without access."""
     token = ApiToken.objects.filter(pk=label.removeprefix(LABEL), storage=storage).first()

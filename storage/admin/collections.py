@@ -16,9 +16,11 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from storage.admin.site_base import SiteModelAdmin
+from storage.admin.storages import quota_badge
 from storage.back_office import site_office
-from storage.back_office.cells import ago
+from storage.back_office.cells import ago, number
 from storage.models import StorageCollection
+from storage.provisioning.collection_quotas import most_storages
 from storage.tenancy.addresses import key_problem
 
 
@@ -35,9 +37,9 @@ class CollectionForm(forms.ModelForm):
 @admin.register(StorageCollection, site=site_office)
 class StorageCollectionAdmin(SiteModelAdmin):
     form = CollectionForm
-    list_display = ("key", "title", "storage_number", "created")
+    list_display = ("key", "title", "storage_number", "quota", "created")
     formfield_overrides = {TextField: {"widget": UnfoldAdminTextareaWidget({"rows": 3})}}
-    fields = ("key", "title", "description")
+    fields = ("key", "title", "description", "quota_storages")
     search_fields = ("key", "title")
     search_help_text = gettext_lazy("Search by id and title")
 
@@ -63,6 +65,13 @@ class StorageCollectionAdmin(SiteModelAdmin):
             collection.pk,
             collection.storage_count,
         )
+
+    @admin.display(description=gettext_lazy("quota of the API"))
+    def quota(self, collection: Any) -> SafeString:
+        """Show the quota (D595). Storages that commands and pages have created count as well."""
+        used, most = collection.storage_count, most_storages(collection)
+        text = _("%(used)s of %(most)s") % {"used": number(used), "most": number(most)}
+        return format_html("{} {}", text, quota_badge(used, most))
 
     @admin.display(description=gettext_lazy("created"), ordering="created_on")
     def created(self, collection: StorageCollection) -> SafeString:

@@ -271,7 +271,7 @@ class ApiViewSet(ViewSet):
         with read_as_of(None) if self.moment else nullcontext():
             is_limited = narrow_to(self.storage, lambda: self.caller)
         if is_limited and asked is not None and not self.operation.writes:
-            asked.ask()
+            asked.ask_limited_again()
 
     def _from_replica(self, request: Request, work: Callable[[], HttpResponseBase]) -> HttpResponseBase | None:
         """Return the response of the replica; None if the primary must answer.

@@ -28,13 +28,14 @@ from storage.models.sign_ins import AccountSession, FailedSignIn
 from storage.models.staff import StaffAccount, StorageMembership
 from storage.models.storages import Culture, Storage, StorageCollection, StorageRevision
 from storage.models.tenant import TenantModel
-from storage.models.tokens import ApiToken, TokenAddress, TokenRevocation, TokenState
+from storage.models.tokens import AgentCalls, ApiToken, TokenAddress, TokenRevocation, TokenState
 from storage.models.webhooks import DeliveryState, Webhook, WebhookAttempt, WebhookDelivery, WebhookPayload
 from storage.options import AnonymousAccess
 
 __all__ = [
     "AccessRule",
     "AccountSession",
+    "AgentCalls",
     "AnonymousAccess",
     "AnsweredRequest",
     "ApiToken",

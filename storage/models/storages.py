@@ -25,6 +25,12 @@ class StorageCollection(models.Model):
     key = models.CharField(_("id"), max_length=63, help_text=_("First segment of every address of the collection."))
     title = models.CharField(_("title"), max_length=200, blank=True)
     description = models.TextField(_("description"), blank=True)
+    quota_storages = models.PositiveIntegerField(
+        _("largest number of storages"),
+        null=True,
+        blank=True,
+        help_text=_("The API provisions no more storages than this. Leave empty for the default of the installation."),
+    )
     created_on = models.DateTimeField(_("created on"), auto_now_add=True)
 
     class Meta:

@@ -1,5 +1,5 @@
 """API tokens (D4), stored as keyed digests of the value and, after a rotation (D147), of the old value; and the
-networks that they were used from (D487)."""
+networks that they were used from (D487), and the calls of agents with them (D596)."""
 
 from __future__ import annotations
 
@@ -137,3 +137,22 @@ class TokenAddress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.token_id} {self.network}"
+
+
+class AgentCalls(models.Model):
+    """The calls of one tool by an agent with a token on one day (D596). `refused` counts those without a result."""
+
+    # The unique constraint has the index.
+    token = models.ForeignKey(ApiToken, on_delete=models.CASCADE, db_index=False, related_name="agent_calls")
+    day = models.DateField()
+    tool = models.CharField(max_length=60)
+    calls = models.BigIntegerField()
+    refused = models.BigIntegerField()
+    last_on = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-day", "tool"]
+        constraints = [models.UniqueConstraint(fields=["token", "day", "tool"], name="agent_calls_once")]
+
+    def __str__(self) -> str:
+        return f"{self.token_id} {self.day} {self.tool}"

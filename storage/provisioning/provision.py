@@ -116,6 +116,14 @@ def set_quota(storage: Storage, most: Mapping[str, int | None]) -> None:
         measure_storage(storage)
 
 
+def set_storage_quota(collection: StorageCollection, most: int | None) -> None:
+    """Change the number of storages that the API provisions (D595); None means that of the installation."""
+    if problem := setting_problem("quota_storages", most):
+        raise Invalid(_("The quota cannot be changed."), [problem])
+    collection.quota_storages = most
+    collection.save(update_fields=["quota_storages"])
+
+
 def set_event_days(storage: Storage, days: int) -> None:
     """Change for how many days a storage keeps its events (D332)."""
     if problem := setting_problem("event_days", days):

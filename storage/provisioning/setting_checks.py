@@ -19,8 +19,9 @@ TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
 PLACES |= {"event_days": "event days", "allowed_origins": "allowed origins"}
-QUOTA_FIELDS = tuple(f"quota_{name}" for name in QUOTAS)
-PLACES |= {f"quota_{name}": f"quota {name}" for name in QUOTAS}
+# The last one is of a collection (D595), the others are of a storage.
+QUOTA_FIELDS = (*(f"quota_{name}" for name in QUOTAS), "quota_storages")
+PLACES |= {name: name.replace("_", " ") for name in QUOTA_FIELDS}
 # All other settings are texts.
 KINDS: Mapping[str, tuple[type, str]] = {
     "is_valid": (bool, "true or false"),
@@ -79,8 +80,8 @@ def _days(days: int, most: int) -> str | None:
     return _("expected 1 to %(most)s days, not %(given)s") % {"most": most, "given": days}
 
 
-def _quota(most: int) -> str | None:
-    if 0 <= most < 2**63:
+def _quota(most: int, limit: int = 2**63) -> str | None:
+    if 0 <= most < limit:
         return None
     return _("expected a whole number of 0 or more, not %(given)s") % {"given": most}
 
@@ -94,4 +95,5 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "stuck_after_days": partial(_days, most=MAX_STUCK_AFTER_DAYS),
     "event_days": partial(_days, most=MAX_EVENT_DAYS),
     **dict.fromkeys(QUOTA_FIELDS, _quota),
+    "quota_storages": partial(_quota, limit=2**31),
 }

@@ -12,6 +12,7 @@ from repository_site.core.problems import Invalid, Unreadable, placed
 from repository_site.core.wording import GUID, listed, printable, similar_hint
 from storage.models import Storage, StorageCollection
 from storage.options import QUOTAS
+from storage.provisioning.collection_quotas import further_storage_problem
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.provisioning.templates import template_names
 
@@ -50,7 +51,7 @@ PLACES = {
 
 
 def provision_from(collection: StorageCollection, given: Any) -> Storage:
-    """Create a storage of a collection; raise Invalid with all problems."""
+    """Create a storage of a collection, within its quota (D595); raise Invalid with all problems."""
     if not isinstance(given, dict):
         raise Unreadable(f'The body must be an object, such as {{"{NAME}": "handbook"}}.')
     problems: list[str] = []
@@ -59,10 +60,12 @@ def provision_from(collection: StorageCollection, given: Any) -> Storage:
         problems.append(placed(NAME, "is required, such as handbook."))
     # Without a usable name there is a problem, so nothing is created.
     request = StorageRequest(**{"collection": collection.key, "key": "unnamed", **values})
+    if problem := further_storage_problem(collection, request.key):
+        problems.append(problem)
     try:
         return provision_storage(request, problems)
-    except Invalid as problem:
-        raise Invalid(problem.message, [_renamed(each) for each in problem.details]) from None
+    except Invalid as invalid:
+        raise Invalid(invalid.message, [_renamed(each) for each in invalid.details]) from None
 
 
 def _is_usable(collection: StorageCollection, name: str, value: Any, problems: list[str]) -> bool:

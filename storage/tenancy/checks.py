@@ -27,7 +27,7 @@ NORMAL_DEFAULT = f"(current_setting('{SCOPE_PARAMETER}'::text))::uuid"
 # Requests read these tables before they open a scope. They must not contain content of a tenant.
 OUTSIDE_TENANTS = frozenset(
     {"StaffAccount", "StaffAccount_groups", "StaffAccount_user_permissions", "StorageMembership"}
-    | {"StorageCollection", "Storage", "Culture", "ApiToken", "TokenAddress"}
+    | {"StorageCollection", "Storage", "Culture", "ApiToken", "TokenAddress", "AgentCalls"}
     # Numbers about storages, for monitoring that enters no storage.
     | {"StorageSize", "StorageGrowth", "RequestCount", "LifecycleRun", "WebhookCount"}
     # The number of a revision says nothing. Scopes read it while they are entered.

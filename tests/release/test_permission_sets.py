@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from elements.models import InheritedSet
 from storage.models import Storage
@@ -68,6 +70,21 @@ def test_hidden_elements_do_not_exist(keeper: Keeper, desk: MakeClient) -> None:
     )
     assert ben.get("rest/search?q=order").json()["count"] == 0
     assert anna.get("rest/search?q=order").json()["count"] > 0
+
+
+def test_limits_read_again_only_what_they_change(keeper: Keeper, desk: MakeClient) -> None:
+    """The state of the content and the element are read before the limits are known (D608)."""
+    ben = desk(user="ben")
+    keeper.limit("order", users=[grant("anna", "show")])
+    for path, elements in (("", 0), (f"/{ID['released']}", 2)):
+        ben.get(f"{ELEMENTS}{path}")
+        with CaptureQueriesContext(connection) as captured:
+            assert ben.get(f"{ELEMENTS}{path}").status_code == 200
+        statements = [each["sql"] for each in captured.captured_queries]
+        assert sum("elements_contentmark" in each for each in statements) == 1
+        found = [each for each in statements if f"'{ID['released']}'" in each and "elements_elementversion" in each]
+        assert len(found) >= elements
+    assert ben.get(f"{ELEMENTS}/{ID['order']}").status_code == 404
 
 
 def test_sets_extend_replace_and_stop(keeper: Keeper, desk: MakeClient) -> None:

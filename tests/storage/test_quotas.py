@@ -210,6 +210,39 @@ def test_commands(desk: LimitedDesk) -> None:
         run("set_quota", "acme", "limited")
 
 
+def test_commands_show_and_change_the_quota_of_a_collection(desk: LimitedDesk) -> None:
+    assert run("set_quota", "acme", "--quota-storages", "7") == "acme: 1 of 7 storages\n"
+    listed = {each["storage"]: each["collectionQuotas"] for each in json.loads(run("list_storages", "--json"))}
+    assert listed == {
+        "acme/limited": {"storages": {"used": 1, "most": 7}},
+        "rival/limited": {"storages": {"used": 1, "most": 100}},
+    }
+    assert "storages 1/7" in run("list_storages", "acme")
+    assert run("set_quota", "acme", "--quota-storages", "none") == "acme: 1 of 100 storages\n"
+    for words, problem in (
+        (("acme",), "Name a storage and its quotas, or --quota-storages for the collection."),
+        (("acme", "--quota-files", "1"), "Name the storage as well"),
+        (("acme", "limited", "--quota-storages", "1"), "leave out the storage"),
+        (("_sysadmin", "--quota-storages", "1"), "Name a collection, such as acme."),
+        (("acme", "--quota-storages", str(2**31)), "The quota cannot be changed"),
+        (("acne", "--quota-storages", "1"), "similar: acme"),
+    ):
+        with pytest.raises(CommandError, match=problem):
+            run("set_quota", *words)
+
+
+def test_site_office_shows_and_changes_the_quota_of_a_collection(desk: LimitedDesk) -> None:
+    client = Client()
+    client.force_login(StaffAccountFactory.create(is_superuser=True))
+    address = f"/admin/storage/storagecollection/{desk.storage.collection_id}/change/"
+    assert client.post(address, {"title": "A", "description": "", "quota_storages": "1"}).status_code == 302
+    page = client.get("/admin/storage/storagecollection/").content.decode()
+    assert ("1 of 1 " in page, "1 of 100 " in page) == (True, True)
+    assert client.post(address, {"title": "A", "description": "", "quota_storages": "-1"}).status_code == 200
+    assert client.post(address, {"title": "A", "description": "", "quota_storages": ""}).status_code == 302
+    assert "1 of 1 " not in client.get("/admin/storage/storagecollection/").content.decode()
+
+
 def test_site_office(desk: LimitedDesk) -> None:
     account = StaffAccountFactory.create(is_superuser=True)
     client = Client()

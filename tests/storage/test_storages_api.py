@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -16,6 +18,7 @@ from storage.access.token_limits import TokenLimits
 from storage.access.tokens import issue_token
 from storage.models import Storage
 from storage.options import Role
+from storage.provisioning.provision import remove_storage, set_storage_quota
 from storage.tenancy.contexts import Context, ContextType
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory, collection_token, site_token, token_for
@@ -23,6 +26,7 @@ from tests.written_configurations import written_once
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/acme/_admin/_api/v1/storages"
+FULL = "storages: the collection has {0} of at most {0}. Remove a storage, or ask an operator for a larger quota."
 
 
 def document(storage: Storage, **more: Any) -> dict[str, Any]:
@@ -166,3 +170,54 @@ def test_equal_requests_at_the_same_time_get_one_storage() -> None:
         answers = set(threads.map(send, ["k-1"] * 4))
     assert [status for status, _ in answers] == [200]
     assert send("k-2")[0] == 409
+
+
+def test_a_collection_has_a_quota_of_storages(api: ApiClient, storage: Storage, other_storage: Storage) -> None:
+    token, collection = collection_token(storage), storage.collection
+    set_storage_quota(collection, 2)
+    body, headers = {"name": "new", "template": "standard"}, {"Idempotency-Key": "k-1"}
+    first = provision(api, token, body, **headers)
+    assert first.status_code == 200
+    refused = provision(api, token, {"name": "more", "region": "XX"})
+    assert (refused.status_code, refused.json()["message"]) == (422, "The storage cannot be provisioned.")
+    assert [each["error"].partition(":")[0] for each in refused.json()["data"]] == ["storages", "region"]
+    assert refused.json()["data"][0] == {"error": FULL.format(2)}
+    assert not Storage.objects.filter(key="more").exists()
+    # A repeated request is not one for a further storage.
+    assert provision(api, token, body, **headers).content == first.content
+    assert provision(api, token, {"name": "NEW"}).status_code == 409
+    # Other collections have their own number, and operators are not limited.
+    other = f"/{other_storage.collection.key}/_admin/_api/v1/storages"
+    with written_once():
+        text = json.dumps({"name": "more"})
+        assert api.post(other, text, "application/json", token=collection_token(other_storage)).status_code == 200
+    call_command("provision_storage", "acme", "third", stdout=StringIO(), stderr=StringIO())
+    assert collection.storages.count() == 3
+    remove_storage(collection.storages.get(key="third"))
+    set_storage_quota(collection, 3)
+    assert provision(api, token, {"name": "more"}).status_code == 200
+
+
+def test_the_installation_has_a_default_quota(api: ApiClient, storage: Storage, settings: Any) -> None:
+    assert settings.MAX_STORAGES == 100
+    settings.MAX_STORAGES = 1
+    response = provision(api, collection_token(storage), {"name": "new"})
+    assert (response.status_code, response.json()["data"]) == (422, [{"error": FULL.format(1)}])
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+def test_requests_at_the_same_time_cannot_take_the_last_place_together() -> None:
+    storage: Storage = StorageFactory.create()
+    token = collection_token(storage)
+    set_storage_quota(storage.collection, 2)
+
+    def send(name: str) -> int:
+        try:
+            return ApiClient().post(ADDRESS, json.dumps({"name": name}), "application/json", token=token).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sorted(threads.map(send, ["a", "b", "c", "d"])) == [200, 422, 422, 422]
+    assert storage.collection.storages.count() == 2

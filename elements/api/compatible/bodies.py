@@ -6,7 +6,7 @@ from django.conf import settings
 from rest_framework import serializers
 
 from elements.api.query import DEFAULT_PAGE_SIZE, MAX_PAGE
-from elements.api.query_parameters import PAGE_HEADERS, number_parameter, query_parameter
+from elements.api.query_parameters import PAGE_HEADERS, PAST, number_parameter, query_parameter
 from elements.filters.parsing import MAX_LENGTH
 from repository_site.core.rest.serializers import BodySerializer
 
@@ -19,6 +19,7 @@ REPORT = [
     query_parameter(FACET, "Name of a facet. Without it, the report has the elements of all facets."),
     number_parameter(PAGE, _FIRST_PAGE, MAX_PAGE, required=True),
     number_parameter(PAGE_SIZE, f"Elements on a page. The default is {DEFAULT_PAGE_SIZE}.", settings.MAX_PAGE_SIZE),
+    *PAST,
     *PAGE_HEADERS,
 ]
 _VIEW = query_parameter(VIEW, "Name of a view of the facet. The default is `detail`.")
@@ -44,9 +45,10 @@ DATA_LIST = [
         f"Elements on a page. The default is {DEFAULT_PAGE_SIZE} if `{DATA_PAGE}` is given.",
         settings.MAX_PAGE_SIZE,
     ),
+    *PAST,
     *PAGE_HEADERS,
 ]
-DATA_ONE = [query_parameter(DATA_FACET, "Name of the facet of the element."), _VIEW, _LCID]
+DATA_ONE = [query_parameter(DATA_FACET, "Name of the facet of the element."), _VIEW, _LCID, *PAST]
 
 
 class DataPropertiesSerializer(BodySerializer):

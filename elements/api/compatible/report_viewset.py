@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from elements.api.compatible import bodies
 from elements.api.element_serializers import ReportSerializer
+from elements.api.query_parameters import PAST
 from elements.api.reading_viewset import ElementReadingViewSet
 from elements.permissions import require_reporting
 from elements.reading.assembly.projection import REPORTING_ATTRIBUTES, REPORTING_RESOURCES, Wanted
@@ -67,6 +68,7 @@ class CompatibleReportViewSet(ElementReadingViewSet):
         tag=bodies.TAG,
         summary="Get an element with its versions",
         versions=FIRST,
+        parameters=PAST,
         by_facet=True,
         is_conditional=True,
         responses=ReportSerializer,

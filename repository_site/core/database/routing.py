@@ -135,6 +135,11 @@ def with_storage(sql: str, parameters: Any, storage: str, hidden: str = "", as_o
     return found.sql, merged
 
 
+def is_limited(sql: str) -> bool:
+    """Return whether the rows of a statement depend on what is hidden from the caller (D491)."""
+    return HIDDEN in _kept(sql, True, False).names
+
+
 def _joined(found: Routed, values: Mapping[str, str]) -> str:
     texts = [piece + values[name] for piece, name in zip(found.pieces, found.names, strict=False)]
     return "".join(texts) + found.pieces[-1]

@@ -10,6 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.database.prepared import Parameters, Row
+from repository_site.core.database.routing import is_limited
 
 T = TypeVar("T")
 
@@ -84,6 +85,15 @@ class Inquiry:
             self._rows = engine().look_up_all(statements, meanwhile)
         elif meanwhile is not None:
             meanwhile()
+
+    def ask_limited_again(self) -> None:
+        """Send those questions again whose answers depend on limits of the caller, which were not known before."""
+        places = [place for place, each in enumerate(self._questions) if is_limited(each.sql)]
+        if places:
+            asked = [self._questions[place] for place in places]
+            rows = engine().look_up_all([(each.sql, each.parameters) for each in asked])
+            for place, found in zip(places, rows, strict=True):
+                self._rows[place] = found
 
 
 def text_array(texts: Iterable[str]) -> str:

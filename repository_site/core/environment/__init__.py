@@ -249,6 +249,13 @@ MAX_FILTER_COST = Variable(
 MAX_PAGE_SIZE = Variable(
     "REPOSITORY_MAX_PAGE_SIZE", values.positive, "1000", "Largest `$pageSize` that a client can request."
 )
+MAX_STORAGES = Variable(
+    "REPOSITORY_MAX_STORAGES",
+    values.number,
+    "100",
+    "Largest number of storages that the API provisions in a collection without a quota of its own. Commands and the "
+    "back office of the installation can create more.",
+)
 TOKEN_DAYS = Variable(
     "REPOSITORY_TOKEN_DAYS",
     values.days,

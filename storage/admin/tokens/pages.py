@@ -7,6 +7,7 @@ reload issues nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -19,6 +20,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -30,16 +32,18 @@ from unfold.enums import ActionVariant
 from storage.access.tokens import IssuedToken, context_of_token, revoke_token
 from storage.admin.tokens.forms import SCIM, IssueForm
 from storage.admin.tokens.limits import LimitPages
-from storage.back_office.cells import NOTHING, ago, badge, badges, moment, role_badges
+from storage.back_office.cells import NOTHING, ago, badge, badges, moment, number, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.back_office.role_texts import ROLE_NAMES
-from storage.models import ApiToken, TokenState
+from storage.models import AgentCalls, ApiToken, TokenState
 from storage.models.tokens import TokenQuerySet
 from storage.options import Role
 from storage.single_sign_on.providers import scim_address
 from storage.tenancy.addresses import public_base
 
+# Days of agents' calls on the page of a token.
+SHOWN_DAYS = 30
 STATES = {
     TokenState.ACTIVE: (_("Active"), "success"),
     TokenState.NOT_YET_VALID: (_("Not yet valid"), "info"),
@@ -56,6 +60,30 @@ def address_list(token: ApiToken, *, is_refused: bool) -> SafeString:
         for each in found
     ]
     return format_html_join(SafeString("<br>"), "{}, {}, {}", rows) or SafeString(NOTHING)
+
+
+def agent_call_list(token: ApiToken) -> SafeString:
+    """Return the calls of agents by day, the last day first (D596)."""
+    start = timezone.now().date() - timedelta(days=SHOWN_DAYS)
+    days: dict[date, list[AgentCalls]] = {}
+    for each in token.agent_calls.filter(day__gt=start):
+        days.setdefault(each.day, []).append(each)
+    rows = [
+        (
+            date_format(day, "SHORT_DATE_FORMAT"),
+            ", ".join(_calls_text(each) for each in found),
+            ago(max(each.last_on for each in found)),
+        )
+        for day, found in days.items()
+    ]
+    return format_html_join(SafeString("<br>"), "{}: {}, {}", rows) or SafeString(NOTHING)
+
+
+def _calls_text(calls: AgentCalls) -> str:
+    text = f"{calls.tool} {number(calls.calls)}"
+    if not calls.refused:
+        return text
+    return f"{text} ({_('%s refused') % number(calls.refused)})"
 
 
 class TokenStateFilter(DropdownFilter):
@@ -90,7 +118,7 @@ class TokenPages(LimitPages):
     ordering = ("-created_on", "id")
     readonly_fields: ClassVar[tuple[str, ...]] = (
         *("name", "state_badge", "role_list", "id", "starts", "ends", "issued", "last_used", "revoked"),
-        *("rotated", "old_state", "old_used", "limits", "used_from", "refused_from"),
+        *("rotated", "old_state", "old_used", "limits", "used_from", "refused_from", "agent_calls"),
     )
     list_filter: ClassVar[tuple[Any, ...]] = (TokenStateFilter, TokenRoleFilter)
     actions = ("revoke_selected",)
@@ -159,6 +187,10 @@ class TokenPages(LimitPages):
     @admin.display(description=_("refused addresses"))
     def refused_from(self, token: ApiToken) -> SafeString:
         return address_list(token, is_refused=True)
+
+    @admin.display(description=_("calls of agents"))
+    def agent_calls(self, token: ApiToken) -> SafeString:
+        return agent_call_list(token)
 
     @admin.display(description=_("issued"), ordering="created_on")
     def issued(self, token: ApiToken) -> SafeString:
@@ -263,8 +295,8 @@ class TokenPages(LimitPages):
         return None
 
     def _revoke(self, request: HttpRequest, tokens: Iterable[ApiToken]) -> None:
-        number = sum(revoke_token(token) for token in tokens)
-        text = ngettext("%d token has been revoked.", "%d tokens have been revoked.", number) % number
+        revoked = sum(revoke_token(token) for token in tokens)
+        text = ngettext("%d token has been revoked.", "%d tokens have been revoked.", revoked) % revoked
         messages.success(request, text)
 
     def _confirmation(

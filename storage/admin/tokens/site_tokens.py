@@ -54,7 +54,7 @@ class SiteTokenAdmin(TokenPages, SiteModelAdmin):
     fieldsets = (
         (None, {"fields": ("name", "scope", "state_badge", "role_list", "user_id", "id")}),
         (gettext_lazy("Validity"), {"fields": ("starts", "ends", "issued", "last_used", "revoked")}),
-        (gettext_lazy("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
+        (gettext_lazy("Limits and use"), {"fields": ("limits", "used_from", "refused_from", "agent_calls")}),
         (gettext_lazy("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
     readonly_fields = (*TokenPages.readonly_fields, "scope")

@@ -51,7 +51,7 @@ class StorageTokenAdmin(TokenPages, StorageModelAdmin):
     fieldsets = (
         (None, {"fields": ("name", "state_badge", "role_list", "user", "id")}),
         (_("Validity"), {"fields": ("starts", "ends", "issued", "last_used", "revoked")}),
-        (_("Limits and use"), {"fields": ("limits", "used_from", "refused_from")}),
+        (_("Limits and use"), {"fields": ("limits", "used_from", "refused_from", "agent_calls")}),
         (_("Rotation"), {"fields": ("rotated", "old_state", "old_used")}),
     )
     readonly_fields = (*TokenPages.readonly_fields, "user")

@@ -31,6 +31,7 @@ class Command(RepositoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from storage.models import Storage
+        from storage.provisioning.collection_quotas import read_storage_numbers
         from storage.quotas import read_reachable_use
         from storage.tenancy.contexts import context_at
 
@@ -39,7 +40,11 @@ class Command(RepositoryCommand):
             context_at(options["collection"], ADMINISTRATION_KEY)
             storages = storages.filter(collection__key=options["collection"])
         use, away = read_reachable_use(storages)
-        rows = [_row(storage, None if storage.pk in away else use.get(storage.pk, {})) for storage in storages]
+        numbers = read_storage_numbers(storage.collection_id for storage in storages)
+        rows = [
+            _row(storage, None if storage.pk in away else use.get(storage.pk, {}), numbers[storage.collection_id])
+            for storage in storages
+        ]
         if options["nodes"]:
             nodes = _nodes()
             rows = [{**row, "node": nodes.get(row["tenant"], "")} for row in rows]
@@ -54,9 +59,10 @@ class Command(RepositoryCommand):
             self.stderr.write("There are no storages. Create one: manage.py provision_storage acme handbook")
 
 
-def _row(storage: Storage, use: dict[str, int] | None) -> dict[str, Any]:
-    """Return the columns of a storage. `use` is None if its node does not answer."""
-    cultures = storage.culture_set()
+def _row(storage: Storage, use: dict[str, int] | None, in_collection: tuple[int, int]) -> dict[str, Any]:
+    """Return the columns of a storage. `use` is None if its node does not answer. `in_collection` is the number of
+    storages in its collection, and the quota (D595)."""
+    cultures, (used, most) = storage.culture_set(), in_collection
     return {
         "storage": str(storage),
         "tenant": str(storage.id),
@@ -70,6 +76,7 @@ def _row(storage: Storage, use: dict[str, int] | None) -> dict[str, Any]:
         "quotas": {
             name: {"used": None if use is None else use.get(name, 0), "most": most} for name, most in _quotas(storage)
         },
+        "collectionQuotas": {"storages": {"used": used, "most": most}},
     }
 
 

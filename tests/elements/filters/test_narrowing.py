@@ -9,7 +9,7 @@ import pytest
 
 from facets.permission_sets import PermissionSets, StoredSet
 from repository_site.core.database.narrowing import only_reads
-from repository_site.core.database.routing import with_storage
+from repository_site.core.database.routing import is_limited, with_storage
 from storage.tenancy.scope import tenant_models
 
 ROOT = Path(__file__).parents[3]
@@ -47,6 +47,20 @@ def test_only_reads_are_narrowed(sql: str, reads: bool) -> None:
     assert only_reads(sql.upper().replace("(", " ( ").split()) is reads
     narrowed, _ = with_storage(sql, [], STORAGE, HIDDEN)
     assert ("elements_inheritedset" in narrowed) is reads
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 1 FROM elements_element WHERE id = %s", True),
+        ("SELECT 1 FROM elements_contentmark c WHERE EXISTS (SELECT FROM elements_elementversion v)", True),
+        ("SELECT (SELECT max(s.id) FROM elements_structuremark s) FROM elements_contentmark c", False),
+        ("SELECT 1 FROM elements_reference identified_later WHERE version_id = %s", False),
+        ("UPDATE elements_element SET position = 1", False),
+    ],
+)
+def test_statements_that_limits_change(sql: str, expected: bool) -> None:
+    assert is_limited(sql) is expected
 
 
 @pytest.mark.parametrize(

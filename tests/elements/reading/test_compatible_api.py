@@ -75,7 +75,7 @@ def test_pages_of_a_report(api: ApiClient, analyzer: str) -> None:
         (REPORTS, 400, "page: is required, such as page=1."),
         (f"{REPORTS}?page=0", 400, "page: expected a whole number from 1 to 1000000000, not '0'."),
         (f"{REPORTS}?page=1&pageSize=1001", 400, "pageSize: expected a whole number from 1 to 1000, not '1001'."),
-        (f"{REPORTS}?page=1&$filter=x", 400, "$filter: this operation takes no $ parameters."),
+        (f"{REPORTS}?page=1&$filter=x", 400, "$filter: this operation takes $asOf."),
         (f"{REPORTS}?page=1&PageSize=2", 400, "PageSize: upper and lower case matter in names; write pageSize."),
         (f"{REPORTS}?page=1&facet=nothing", 404, "There is no facet nothing."),
         (f"{REPORTS}?page=1&facet=cultures", 404, "There is no view reporting in the facet cultures."),

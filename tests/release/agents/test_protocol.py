@@ -85,6 +85,10 @@ def test_the_version_without_a_handshake(agent: AgentClient) -> None:
         ({**PING, "method": "prompts/list"}, 200, -32601, "This server has no method prompts/list."),
         ({**PING, "method": "tools/call", "params": {}}, 200, -32602, "params.name: Field required."),
         ({**PING, "method": "tools/call", "params": {"name": "x"}}, 200, -32602, "There is no tool x."),
+        (
+            {**PING, "method": "tools/call", "params": {"name": "read_elements"}}, 200, -32602,
+            "There is no tool read_elements; similar: read_element.",
+        ),
     ],
 )  # fmt: skip
 def test_messages_that_are_refused(agent: AgentClient, body: Any, status: int, code: int, text: str | None) -> None:
@@ -117,6 +121,13 @@ def test_transport(api: ApiClient, agent: AgentClient) -> None:
     assert agent.post(PING, Origin="http://testserver").status_code == 200
     for origin in ("https://evil.example", "null", "http://testserver.evil.example"):
         assert agent.post(PING, Origin=origin).status_code == 403
+    # Before the media type, the credential and the message.
+    evil = {"Origin": "https://evil.example"}
+    for refused in (
+        api.post(MCP, b"{", content_type="application/json", token="unknown", headers=evil),
+        agent.post([PING], Accept="text/event-stream", **evil),
+    ):
+        assert (refused.status_code, refused.json()["message"]) == (403, "Origin: https://evil.example is not allowed.")
     unknown = agent.post(PING, **{"Mcp-Protocol-Version": "1999-01-01"})
     assert error(unknown)[:2] == (400, -32022)
     assert unknown.json()["error"]["data"]["requested"] == "1999-01-01"

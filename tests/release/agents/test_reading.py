@@ -15,6 +15,7 @@ from tests.release.house import ID, HouseClient
 from tests.release.set_keeper import Keeper, grant
 
 pytestmark = pytest.mark.django_db
+STEPS = {"start": "Start event", "task": "Task", "end": "End event"}
 ORDER = """\
 # order-2 deutsch
 Type: Teilprozess (subProcess) in the facet processes
@@ -107,26 +108,36 @@ def test_searching_and_following(api: ApiClient, house: Storage) -> None:
     assert viewer.call("follow_references", id=ID["house"], direction="children", page=2) == (
         "4 found; page 2 is empty."
     )
+    assert viewer.refused("follow_references", id=ID["house"], direction="children", context="systems") == (
+        "context: children belong to no related context; leave it out, or use outgoing."
+    )
 
 
 def test_comparing_versions(api: ApiClient, house: Storage) -> None:
     editor, viewer = AgentClient(house, api, Role.EDITOR), AgentClient(house, api, Role.VIEWER)
     older = {"from": ID["order-1"], "to": ID["order"]}
     assert editor.call("compare_versions", **older).splitlines() == [
+        "From version 1.0, state Expired (expired) to version 2.0, state Released (released).",
+        "",
         "## Attributes",
         "- Name (name): order-1",
         "+ Name (name): order-2",
+        '~ Name (name): also differs in 1031 Deutsch; call again with that "culture" to see it',
         "- Valid until (validUntil): 2026-02-01T00:00:00",
         "+ Valid until (validUntil): 9999-12-31T00:00:00",
+        "",
         "## Process steps",
-        "- 1. start of order-1 [Start event]",
-        "- 2. task of order-1 [Task]; after 1",
-        "- 3. end of order-1 [End event]; after 2",
-        "+ 1. start of order-2 [Start event]",
-        "+ 2. task of order-2 [Task]; after 1",
-        "+ 3. end of order-2 [End event]; after 2",
+        *(filled(f"- {part} of order-1 [{type}] id={{order-1-{part}}}") for part, type in STEPS.items()),
+        *(filled(f"+ {part} of order-2 [{type}] id={{order-2-{part}}}") for part, type in STEPS.items()),
+        "",
+        "## Flows",
+        "- start of order-1 to task of order-1",
+        "- task of order-1 to end of order-1",
+        "+ start of order-2 to task of order-2",
+        "+ task of order-2 to end of order-2",
     ]
-    assert editor.call("compare_versions", **{**older, "to": ID["order-1"]}) == "No differences."
+    same = editor.call("compare_versions", **{**older, "to": ID["order-1"]})
+    assert same.splitlines()[1:] == ["No differences."]
     assert viewer.refused("compare_versions", **older) == f"There is no element {ID['order-1']}."
     other = editor.refused("compare_versions", **{**older, "to": ID["house"]})
     assert other == "from and to belong to different elements; read_element lists the versions of one."
@@ -150,7 +161,7 @@ def test_types_and_resources(api: ApiClient, house: Storage) -> None:
     shown = viewer.call("list_types", type="SUBPROCESS", culture=1031)
     assert shown.startswith("# Teilprozess (subProcess)\nFacet: processes\nTraits: with versions and release, has")
     for line in (
-        "Autor (author): elements of users of any type, at most 1",
+        "Autor (author): elements of the facet users, of any type, at most 1",
         "Name (name): MultiLineText, by culture",
         "Geändert am (changedOn): DateTime, read-only",
         "Freigeben (InProcessToReleased): inProcess to released",
@@ -173,7 +184,9 @@ def test_long_texts_come_in_pieces(api: ApiClient, house: Storage, monkeypatch: 
     note = f'\n\n[100 of {len(whole)} characters. Call again with "offset": 100 for more.]'
     assert first == whole[:100] + note
     assert viewer.call("read_element", id=ID["order"], offset=len(whole) - 10) == whole[-10:]
-    assert viewer.call("read_element", id=ID["order"], offset=10_000) == f"The text has only {len(whole)} characters."
+    assert viewer.call("read_element", id=ID["order"], offset=10_000) == (
+        f"The text has only {len(whole)} characters. Use a smaller offset."
+    )
 
 
 def test_what_the_caller_must_not_see_is_unknown(api: ApiClient, house: Storage, keeper: Keeper) -> None:

@@ -86,7 +86,7 @@ def test_a_draft_from_its_creation_to_its_release(api: ApiClient, house: Storage
         ("updated", f"token:{token.id}"),
     ]
     assert all(request for _, _, request in changes)
-    confirm = "confirm: a transition changes what others see and must do. Ask the user, then call again with true."
+    confirm = "confirm: a transition changes what others see or have to do. Ask the user, then call again with true."
     step = {"id": id, "transition": "InProcessToReleased"}
     assert agent.refused("apply_transition", **step) == confirm
     assert agent.refused("apply_transition", **step, confirm=False) == confirm
