@@ -12,13 +12,13 @@ from repository_site.core.problems import placed
 from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
-from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
+from storage.options import MAX_EVENT_DAYS, MAX_PAST_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
 from storage.origins import origins_problem
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
-PLACES |= {"event_days": "event days", "allowed_origins": "allowed origins"}
+PLACES |= {"event_days": "event days", "past_days": "past days", "allowed_origins": "allowed origins"}
 QUOTA_FIELDS = tuple(f"quota_{name}" for name in QUOTAS)
 PLACES |= {f"quota_{name}": f"quota {name}" for name in QUOTAS}
 # All other settings are texts.
@@ -27,6 +27,7 @@ KINDS: Mapping[str, tuple[type, str]] = {
     "token_in_query": (bool, "true or false"),
     "stuck_after_days": (int, "a whole number"),
     "event_days": (int, "a whole number"),
+    "past_days": (int, "a whole number"),
     **dict.fromkeys(QUOTA_FIELDS, (int, "a whole number")),
 }
 
@@ -93,5 +94,6 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "allowed_origins": origins_problem,
     "stuck_after_days": partial(_days, most=MAX_STUCK_AFTER_DAYS),
     "event_days": partial(_days, most=MAX_EVENT_DAYS),
+    "past_days": partial(_days, most=MAX_PAST_DAYS),
     **dict.fromkeys(QUOTA_FIELDS, _quota),
 }

@@ -150,6 +150,7 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     lines = out.splitlines()
     assert lines[0].split() == [
         "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid", "quotas",
+        "pastDays", "pastBytes",
     ]  # fmt: skip
     assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          plain     1031,1033  DE")
     assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  plain")
@@ -165,6 +166,8 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
             "anonymous": "none",
             "isValid": True,
             "quotas": {},
+            "pastDays": 1095,
+            "pastBytes": None,
         }
     ]
 
