@@ -19,7 +19,7 @@ from elements.reading.rows import Audience, Identity, VersionRow
 from elements.writing.deleting import plan_deletion
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, ask
 from storage.access.callers import Caller
 
 
@@ -93,12 +93,16 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
 
 def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
     """Return all shapes that show an element, in diagrams that the reader may see."""
+    return ask(drawn_of(audience, element))
+
+
+def drawn_of(audience: Audience, element: str) -> Question[list[ShownIn]]:
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     can_open = audience.opens("o")
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id JOIN elements_element o ON o.id = v.element_id
         WHERE s.element_id = %s::uuid{visible} AND {can_open.sql} ORDER BY s.id"""  # noqa: S608  constants
-    return [ShownIn(*found) for found in fetch(sql, [element, *can_open.parameters])]
+    return Question(sql, [element, *can_open.parameters], lambda rows: [ShownIn(*found) for found in rows])
 
 
 def _authors(versions: list[str]) -> set[UUID]:

@@ -143,6 +143,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "storage.accounts.visitors.VisitorMiddleware",
     "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -19,6 +19,7 @@ from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
 from elements.presentation.labels import Fact
 from elements.presentation.page_subscriptions import subscribing_of
+from repository_site.core.database.statements import read
 from storage.back_office import storage_office
 from storage.pages import Fragment, ReadPage
 
@@ -95,6 +96,6 @@ def cards_of(page: ElementPage) -> list[Fragment]:
     """Return the cards beside the tabs, without those that have nothing to show."""
     cards = [card(page) for extension in elements_extensions for card in extension.cards]
     facts = Fragment("back_office/elements/facts.html", {"facts": list(facts_of(page))}, page.request)
-    subscribing = {"subscribing": subscribing_of(page.request, page.row.element)}
+    subscribing = {"subscribing": read(subscribing_of(page.request, page.row.element))}
     subscription = Fragment("back_office/elements/subscription.html", subscribing, page.request)
     return [*(card for card in cards if card is not None), subscription, facts]

@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from elements.admin.panels import ElementPage, Panel
 from elements.naming import NAME
-from elements.presentation.diagrams import read_layout, read_picture
+from elements.presentation.diagrams import picture_of, read_layout
 from elements.presentation.labels import Named
 from elements.presentation.uses import read_uses
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
+from elements.reading.diagrams.pictures import read_drawn_shapes
 from elements.reading.lists.selection import children_of, read_page
 from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
@@ -119,10 +120,12 @@ def children_panel(page: ElementPage) -> Fragment:
 
 def diagram_panel(page: ElementPage) -> Fragment:
     asked = page.request.GET
-    picture = read_picture(
+    layout = read_layout(asked.get("layout", ""))
+    picture = picture_of(
         page.labels,
         page.row,
-        read_layout(asked.get("layout", "")),
+        read_drawn_shapes(page.labels.reader, page.row, layout),
+        layout,
         asked.get("shape"),
         lambda layout: page.address(tab="diagram", layout=layout.value),
     )

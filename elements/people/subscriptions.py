@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,7 +19,7 @@ from elements.reading.names import language_culture, read_names
 from elements.reading.rows import Audience, read_identities, read_parents
 from elements.reading.visible_events import visible_events
 from facets.configuration import Configuration
-from repository_site.core.database.statements import fetch, id_array, look_up
+from repository_site.core.database.statements import Question, fetch, id_array, look_up
 from repository_site.core.problems import Forbidden, Invalid
 from storage.access.callers import Caller, CallerKind
 from storage.messages.recipients import USER, find_recipient, need_recipients, person_key
@@ -89,9 +90,17 @@ def unsubscribe(caller: Caller, element: UUID) -> bool:
     return bool(Subscription.objects.filter(recipient=recipient, element_id=element).delete()[0])
 
 
-def subscription_of(caller: Caller, element: str) -> Subscription | None:
+def subscription_of(caller: Caller, element: str) -> Question[Subscription | None]:
+    """Return the subscription of a caller to an element."""
     key = person_key(caller.element_id, caller.label)
-    return Subscription.objects.filter(recipient__key=key, element_id=element).first() if key else None
+    names = ["id", "storage_id", "recipient_id", "element_id", "is_subtree", "created_on"]
+    sql = f"""SELECT {", ".join(f"s.{each}" for each in names)} FROM storage_subscription s
+        JOIN storage_recipient r ON r.id = s.recipient_id WHERE r.key = %s AND s.element_id = %s::uuid"""  # noqa: S608  constants
+    return Question(
+        sql if key else "",
+        [key, element],
+        lambda rows: Subscription.from_db(connection.alias, names, rows[0]) if rows else None,
+    )
 
 
 def read_subscribers(

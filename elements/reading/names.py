@@ -11,7 +11,7 @@ import orjson
 
 from elements.naming import NAME
 from elements.values.checking import is_empty
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, ask, fetch, id_array
 from storage.access.staff import staff_names
 from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
@@ -77,8 +77,12 @@ def read_names(elements: Collection[UUID], labels: Collection[str], culture: int
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
     """Return names by version, for people, without unnamed versions. The caller has already checked visibility."""
-    if not versions:
-        return {}
-    sql = f"""SELECT v.id::text, {SHOWN} FROM elements_elementversion v
+    return ask(version_names_of(versions))
+
+
+def version_names_of(versions: Collection[str]) -> Question[dict[str, ByCulture]]:
+    sql = f"""SELECT v.id::text, ({SHOWN})::text FROM elements_elementversion v
         WHERE v.id = ANY(%s::uuid[]) AND v.attributes -> '{NAME}' IS NOT NULL"""  # noqa: S608  constants
-    return {version: orjson.loads(names) for version, names in fetch(sql, [list(versions)])}
+    return Question(
+        sql if versions else "", [id_array(versions)], lambda rows: {row[0]: orjson.loads(row[1]) for row in rows}
+    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from storage.access.callers import Caller, CallerKind, find_user
+from storage.accounts.visitors import known_membership
 from storage.models import StaffAccount, Storage, StorageMembership
 from storage.options import Role
 
@@ -20,13 +21,11 @@ def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
     """
     if not isinstance(account, StaffAccount) or not account.is_active or not account.is_staff:
         return None
-    membership = (
-        StorageMembership.objects.filter(account=account, storage=storage).first() if storage is not None else None
-    )
+    membership = _membership(account, storage) if storage is not None else None
     roles = frozenset(Role(role) for role in membership.roles) if membership else frozenset[Role]()
     user_id = membership.user_id if membership else None
-    if membership is not None and user_id is not None:
-        grant = find_user(membership.storage, user_id)
+    if storage is not None and user_id is not None:
+        grant = find_user(storage, user_id)
         if grant is None or grant.is_inactive:
             roles, user_id = frozenset(), None
         else:
@@ -36,6 +35,11 @@ def staff_caller(account: Any, storage: Storage | None) -> Caller | None:
     if not roles:
         return None
     return Caller(CallerKind.STAFF, f"{LABEL}{account.pk}", roles, user_id, f"{LABEL}{account.pk}")
+
+
+def _membership(account: StaffAccount, storage: Storage) -> StorageMembership | None:
+    is_known, found = known_membership(account, storage.id)
+    return found if is_known else StorageMembership.objects.filter(account=account, storage=storage).first()
 
 
 def staff_names(labels: Iterable[str]) -> dict[str, str]:

@@ -137,15 +137,16 @@ class StorageOffice(PagedSite):
         return works_in_office(page_caller(request))
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
-        guarded: View = super().admin_view(in_scope(view), cacheable)
+        """Check the caller within the scope: the roles of some accounts are attributes of an element there."""
+        guarded: View = super().admin_view(view, cacheable)
 
-        @require_http_methods(METHODS)
-        def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.user.is_authenticated and not self.has_permission(request):
                 return self._turn_away(request)
             return guarded(request, *args, **kwargs)
 
-        return inner
+        scoped: View = require_http_methods(METHODS)(in_scope(checked))
+        return scoped
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         if request.user.is_authenticated and page_caller(request) is None:
