@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask
 from storage.access.callers import Caller, CallerKind, find_user
 from storage.accounts.visitors import known_membership
 from storage.models import StaffAccount, Storage, StorageMembership
@@ -44,6 +46,15 @@ def _membership(account: StaffAccount, storage: Storage) -> StorageMembership | 
 
 def staff_names(labels: Iterable[str]) -> dict[str, str]:
     """Return the names of staff accounts by the label that logs show, with at most one statement."""
-    numbers = {int(each.removeprefix(LABEL)) for each in labels if each.startswith(LABEL)}
-    accounts = StaffAccount.objects.filter(pk__in=numbers) if numbers else ()
-    return {f"{LABEL}{each.pk}": each.get_full_name() or each.get_username() for each in accounts}
+    return ask(staff_names_of(labels))
+
+
+def staff_names_of(labels: Iterable[str]) -> Question[dict[str, str]]:
+    numbers = sorted({int(each.removeprefix(LABEL)) for each in labels if each.startswith(LABEL)})
+    sql = """SELECT a.id, a.username, a.first_name, a.last_name FROM storage_staffaccount a
+        WHERE a.id = ANY(%s::bigint[])"""
+
+    def understand(rows: list[Row]) -> dict[str, str]:
+        return {f"{LABEL}{id}": f"{first} {last}".strip() or name for id, name, first, last in rows}
+
+    return Question(sql if numbers else "", [numbers], understand)

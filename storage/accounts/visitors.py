@@ -82,13 +82,13 @@ def read_visit(collection_key: str, storage_key: str, session_key: str) -> tuple
     account = StaffAccount.from_db(alias, _ACCOUNT_FIELDS, rest[1 : len(_ACCOUNT_FIELDS) + 1])
     membership = rest[len(_ACCOUNT_FIELDS) + 1 :]
     found = StorageMembership.from_db(alias, _MEMBERSHIP_FIELDS, membership) if membership[0] is not None else None
-    account.__dict__["membership_here"] = storage.id, found
+    account.membership_here = storage.id, found  # type: ignore[attr-defined]  # for known_membership
     return storage, Visitor(session_key, rest[0], account)
 
 
 def known_membership(account: StaffAccount, storage: UUID) -> tuple[bool, StorageMembership | None]:
     """Return whether the statement of the visit has read the membership of a storage, and the membership."""
-    place, found = account.__dict__.get("membership_here", (None, None))
+    place, found = getattr(account, "membership_here", (None, None))
     return place == storage, found
 
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
+from django.db.models import Model, QuerySet
 
 from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.database.prepared import Parameters, Row, Statement
 from repository_site.core.database.routing import with_storage
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 
 
 def engine() -> DatabaseWrapper:
@@ -107,6 +110,18 @@ def ask_all(*questions: Question[Any]) -> Reading[list[Any]]:
 def rows_of(sql: str, parameters: Parameters) -> Reading[list[Row]]:
     """Return the reading of the rows of a statement."""
     return ask_for(Question(sql, parameters, _as_they_are))
+
+
+def models_of(queryset: QuerySet[M]) -> Question[list[M]]:
+    """Return the rows of a queryset as a question. Its values must not decide about the plan."""
+    try:
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+    except EmptyResultSet:
+        return Question("", (), lambda rows: [])
+    names = [each.target.attname for each, _, _ in compiler.select]
+    make = partial(queryset.model.from_db, connection.alias, names)
+    return Question(sql, parameters, lambda rows: [make(row) for row in rows])
 
 
 def side_by_side(*readings: Reading[Any]) -> Reading[list[Any]]:
