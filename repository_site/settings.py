@@ -144,6 +144,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "storage.accounts.session_middleware.OptionalCsrf",
     "storage.accounts.session_middleware.OptionalAccounts",
+    "storage.accounts.visitors.VisitorMiddleware",
     "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
     "storage.accounts.session_middleware.OptionalMessages",

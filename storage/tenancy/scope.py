@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from typing import cast
 from uuid import UUID
@@ -85,6 +85,11 @@ def tenant_scope(
             if outer and outer != tenant:
                 _refuse_open_cursors()
             _enter(outer)
+
+
+def reading_scope(storage: Storage) -> AbstractContextManager[None]:
+    """Return the scope of a storage for statements that only read: the open one, if it is that of the storage."""
+    return nullcontext() if engine().tenant == str(storage.id) else tenant_scope(storage)
 
 
 def _without_revision(tenant: str) -> Exception:
