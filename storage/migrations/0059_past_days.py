@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("storage", "0055_allowed_origins")]
+    dependencies = [("storage", "0058_agent_calls")]
     operations = [
         migrations.AddField(
             "storage",
