@@ -142,7 +142,7 @@ MIDDLEWARE = [
     "storage.tenancy.middleware.StoragePathMiddleware",
     "storage.accounts.session_middleware.OptionalSessions",
     "django.middleware.common.CommonMiddleware",
-    "storage.accounts.session_middleware.OptionalCsrf",
+    "django.middleware.csrf.CsrfViewMiddleware",
     "storage.accounts.session_middleware.OptionalAccounts",
     "storage.accounts.visitors.VisitorMiddleware",
     "storage.accounts.sessions.SessionUseMiddleware",
