@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection
+from django.db.models import Model
+from django.db.models.base import ModelState
 from django.utils import timezone
 
-from repository_site.core.database.prepared import Row
 from repository_site.core.database.replica import has_replica
 from repository_site.core.database.statements import Question, engine, look_up
 from repository_site.core.problems import Invalid, NotFound
@@ -18,6 +19,8 @@ from repository_site.core.recent_values import RecentValues
 from repository_site.core.wording import similar_hint
 from storage.models import ApiToken, Storage, StorageCollection
 from storage.tenancy.addresses import ADMINISTRATION_KEY, KEY_PATTERN, SITE_KEY
+
+M = TypeVar("M", bound=Model)
 
 
 class ContextType(StrEnum):
@@ -79,10 +82,10 @@ def recall_context(collection_key: str, storage_key: str, digest: bytes) -> Cont
     found = _recent.get(_address(collection_key, storage_key, digest)) if digest else None
     if found is None or engine().is_distributed or has_replica():
         return None
-    mark, *row = found
-    storage, token = _from_row(row)
+    mark, storage, token = found[0], _copy(found[1]), _copy(found[2])
+    storage.collection = _copy(storage.collection)
     # The next use of the token will be recorded in its row.
-    if token is None or not token.was_just_used(timezone.now()):
+    if not token.was_just_used(timezone.now()):
         return None
     question = Question(_CONFIRM_SQL, [digest, collection_key, storage_key], lambda rows: rows == [(mark,)])
     return Context(ContextType.STORAGE, storage.collection, storage, token, question)
@@ -138,8 +141,8 @@ _TOKEN_JOINED = f"{STORAGE_JOINED} LEFT JOIN storage_apitoken t ON t.digest = %s
 _MARK = "concat_ws(' ', s.xmin, s.ctid, c.xmin, c.ctid, t.xmin, t.ctid)"
 _STORAGE_AND_TOKEN_SQL = f"SELECT {_MARK}, {', '.join(STORAGE_COLUMNS)}, {_TOKEN_COLUMNS} FROM {_TOKEN_JOINED}"  # noqa: S608
 _CONFIRM_SQL = f"SELECT {_MARK} FROM {_TOKEN_JOINED}"  # noqa: S608  constants
-# Marks and rows by address and token.
-_recent: RecentValues[Row] = RecentValues(1_000)
+# Marks, storages and tokens by address and token.
+_recent: RecentValues[tuple[str, Storage, ApiToken]] = RecentValues(1_000)
 
 
 def read_storage(collection_key: str, storage_key: str) -> Storage | None:
@@ -154,9 +157,20 @@ def _read(collection_key: str, storage_key: str, digest: bytes = b"") -> tuple[S
         return _from_row(rows[0]) if rows else (None, None)
     rows = look_up(_STORAGE_AND_TOKEN_SQL, [digest, *keys])
     storage, token = _from_row(rows[0][1:]) if rows else (None, None)
-    if token is not None:
-        _recent.keep(_address(collection_key, storage_key, digest), rows[0])
+    if storage is not None and token is not None:
+        known = rows[0][0], _copy(storage), _copy(token)
+        _recent.keep(_address(collection_key, storage_key, digest), known)
     return storage, token
+
+
+def _copy(model: M) -> M:
+    """Return a copy that its request may change. Making it from a row takes five times as long."""
+    twin = object.__new__(type(model))
+    twin.__dict__.update(model.__dict__)
+    twin._state = ModelState()
+    twin._state.adding, twin._state.db = model._state.adding, model._state.db
+    twin._state.fields_cache = {**model._state.fields_cache}
+    return twin
 
 
 def storage_from_row(row: Sequence[Any]) -> Storage:
