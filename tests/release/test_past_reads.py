@@ -103,6 +103,11 @@ def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient)
         f"{DETAIL}?$asOf=yesterday": (400, malformed.format("yesterday")),
         f"{DETAIL}?$asOf=2026-13-01": (400, malformed.format("2026-13-01")),
         f"{DETAIL}?$asOf=0001-01-01T00:00:00%2B10:00": (400, malformed.format("0001-01-01T00:00:00+10:00")),
+        **{
+            f"{DETAIL}?$asOf={text.replace('+', '%2B')}": (400, malformed.format(text))
+            # An offset after a date is not a time.
+            for text in ("2026-03-01-05:00", "2026-03-01-05", "2026-03-01+09:30", "2026-03-01x09:30", "2026-060")
+        },
         f"{DETAIL}?$asOf=2026-03-01&$asOf=2026-03-01": (400, "$asOf is given more than once; send it once."),
         f"{DETAIL}?asof=2026-03-01": (400, "asof: the $ is missing; write $asOf."),
         f"{DETAIL}?$asOf={future:%Y-%m-%d}": (422, f"$asOf: {future:%Y-%m-%d} is in the future."),
@@ -145,6 +150,7 @@ def test_forms_of_a_time(old_house: Storage, api: ApiClient) -> None:
     texts = [
         changed, f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}", f"{moment:%Y-%m-%dT%H:%M:%S.%f%%2B00:00}",
         f"{moment:%Y-%m-%dT%H:%M:%S.%f+00:00}", f"{moment.astimezone(zone):%Y-%m-%dT%H:%M:%S.%f}",
+        f"{moment:%Y%m%dT%H%M%S.%fZ}", f"{moment:%G-W%V-%uT%H:%M:%S.%fZ}", f"{moment:%Y-%m-%d %H:%M:%S.%fZ}",
     ]  # fmt: skip
     for text in texts:
         assert architect.get(f"{address}&$asOf={text}").content == made_later, text
@@ -222,18 +228,27 @@ def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiCli
     assert seen[2].status_code == 404
 
 
-def test_backups_have_the_past(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", [None, ("acme", "house")], ids=["restored", "copied"])
+def test_backups_have_the_past(
+    old_house: Storage, api: ApiClient, tmp_path: Path, address: tuple[str, str] | None
+) -> None:
     changes, reads = RandomChanges(old_house, api, 7), [DETAIL, f"{DETAIL}?$filter=StartsWith(name, 'New')"]
     seen = []
     for _ in range(8):
         changes.change()
         now = timezone.now()
-        seen += [(at(address, now), answer(changes.client, address)) for address in reads]
+        seen += [(at(read, now), answer(changes.client, read)) for read in reads]
     back_up_storage(old_house, tmp_path / "backup.zip")
+    id = old_house.pk
     remove_storage(old_house)
     past = [model for model in tenant_models() if issubclass(model, PastRow)]
-    assert (len(past), {rows_left(old_house.pk, model) for model in past}) == (8, {0})
-    restored = restore_storage(tmp_path / "backup.zip").storage
+    assert (len(past), {rows_left(id, model) for model in past}) == (8, {0})
+    restored = restore_storage(tmp_path / "backup.zip", address).storage
+    assert (restored.pk == id) == (address is None)
     client = HouseClient(restored, api, Role.ADMINISTRATOR, user="cora")
-    for address, then in seen:
-        assert answer(client, address) == then, address
+    for read, then in seen:
+        assert answer(client, read) == then, read
+    # The record continues.
+    now, then = timezone.now(), answer(client, DETAIL)
+    RandomChanges(restored, api, 8).change()
+    assert answer(client, at(DETAIL, now)) == then
