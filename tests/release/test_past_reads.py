@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 
 from elements.permission_sets.inheritance import rebuild_inherited
+from elements.transfer.importing import import_elements
 from facets.changing.changes import change_configuration
 from facets.models import PermissionSet
 from facets.template_format.reading import read_template
@@ -27,7 +28,9 @@ from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
-from tests.release.house import ID, HouseClient, reference
+from tests.jobs import run_jobs
+from tests.release.bulk.bulk_calls import bulk, numbers
+from tests.release.house import ID, HouseClient, one, reference
 from tests.release.random_changes import PROCESSES, RandomChanges
 from tests.removed_storages import rows_left
 from tests.scale import scaled
@@ -38,7 +41,7 @@ LISTS = (
     "", "?$filter=name -eq 'order-2'", "?$filter=Contains(name, 'order') OR Contains(purp, 'Purp')",
     "?$pageSize=3&$page=2", "?$orderBy=changedOn desc", "?$format=csv", "?$expandRelated=systems",
     "?$resources=children,rootPath,content,versions,related", "?$culture=1031&$fallback=true",
-    "?$filter=changedOn -gt 2026-02-01",
+    "?$filter=changedOn -gt 2026-02-01", "?$filter=NOT IsNull(systems)", "?$filter=IsNull(systems)&$pageSize=2",
 )  # fmt: skip
 
 
@@ -90,6 +93,49 @@ def test_past_reads_repeat_every_byte(
 
 
 DETAIL = "rest/facets/processes/views/detail/elements"
+
+
+def test_changes_of_many_rows(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+    """Deletions with children, references and diagrams, BPMN documents and imports are like other changes."""
+    client, viewer = HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)
+    every, seen = sorted(set(addresses())), list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]]()
+
+    def note() -> None:
+        now = timezone.now()
+        seen.extend((each, address, now, answer(each, address)) for each in (client, viewer) for address in every)
+
+    document = client.get(f"v1/bpmn/{ID['inReview']}").content
+    for name in ("First", "Second"):
+        text = document.replace(b"task of", name.encode())
+        path = f"/acme/house/_api/v1/bpmn/{ID['inProcess']}"
+        response = api.post(path, text, content_type="application/xml", token=client.token)
+        assert response.status_code == 200, response.content
+        note()
+    parent, ids = ID["inProcess"], [ID["inProcess"]]
+    for name in ("Child", "Grandchild"):
+        place = [{"facetName": "processes", "id": parent, "type": "subProcess"}]
+        related = {"systems": [reference("it", "system", "erp")]}
+        given = {"type": "subProcess", "attributes": {"name": {"1033": name}}, "rootPath": place, "related": related}
+        parent = one(client.update(given))["id"]
+        ids.append(parent)
+    note()
+    assert numbers(bulk(client, {"set": {"attributes": {"purp": {"1031": "Zweck"}}}}, ids=ids)) == (3, 0, 0)
+    note()
+    assert numbers(bulk(client, {"delete": True}, ids=ids)) == (3, 0, 0)
+    run_jobs()
+    note()
+    line = {
+        "facetName": "it",
+        "type": "system",
+        "state": "released",
+        "id": "00000000-0000-4000-9000-000000000001",
+        "versionId": "00000000-0000-4000-9000-000000000002",
+        "attributes": {"name": {"1033": "New"}, "version": {"127": "1.0"}},
+    }
+    (tmp_path / "more.ndjson").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    import_elements(old_house, str(tmp_path / "more.ndjson"))
+    for each, address, moment, then in seen:
+        assert answer(each, at(address, moment)) == then, address
 
 
 def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient) -> None:
