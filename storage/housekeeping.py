@@ -24,12 +24,16 @@ from storage.models import Storage, StorageSize
 from storage.provisioning.sizes import measure_storage
 from storage.quotas import note_bytes
 from storage.tenancy.past_retention import forget_past
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import tenant_models, tenant_scope
 from storage.traffic import forget_old_hours
 from storage.webhooks.pruning import forget_old_messages
 
 # Days that failed jobs stay in the queue, where somebody can retry them.
 KEPT_FAILURES = 30
+# Changed rows of a table from which its statistics are updated, however large the table is.
+STALE = 1_000
+_FIND_STALE = """SELECT s.relname FROM pg_stat_user_tables s
+    WHERE s.schemaname = current_schema() AND s.relname = ANY(%s) AND s.n_mod_since_analyze >= %s ORDER BY 1"""
 # A job whose error could not be stored has the time of its last event only.
 _FORGET_FAILED = """DELETE FROM procrastinate_jobs j WHERE j.status = 'failed' AND coalesce(
         (SELECT f.failed_on FROM storage_jobfailure f WHERE f.job_id = j.id),
@@ -88,4 +92,18 @@ def clean_up() -> None:
         cursor.execute(_FORGET_FAILED, [KEPT_FAILURES])
 
 
-HOUSEKEEPING = (measure_storages, clean_up)
+@periodic_job("storage.analyse", cron="*/5 * * * *")
+def update_statistics() -> None:
+    """Update the statistics of tables in which many rows have changed (D604).
+
+    PostgreSQL itself waits until a tenth of a table has changed. Until then it expects that a new storage is empty, and
+    compares each of its rows with each other one.
+    """
+    tables = [model._meta.db_table for model in tenant_models()]
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_STALE, [tables, STALE])
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'ANALYZE "{table}"')
+
+
+HOUSEKEEPING = (measure_storages, clean_up, update_statistics)

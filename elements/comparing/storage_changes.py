@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -14,10 +14,14 @@ from elements.reading.names import ByCulture
 from elements.reading.referrers import read_whole_names
 from elements.reading.rows import IDENTITY, Identity
 from repository_site.core.database.statements import id_array, look_up
+from repository_site.core.problems import Invalid
 from storage.tenancy.scope import read_as_of
 
-# Changes that are read of the history, and elements that are read by their time, oldest first.
+# Changes that are read of the history, and elements that are read by their time, oldest first (D605).
 MOST_CHANGES = 20_000
+TOO_MANY = "There are more than {most:,} changes between these times. {advice}"
+SHORTER = "Compare shorter times, such as up to {time}."
+AT_ONCE = "Shorter times would have as many, because they were made together: compare the lists of both times ($asOf)."
 # The history has the time at which a change was written, the past that of its transaction. Another clock may differ.
 MARGIN = timedelta(minutes=1)
 FIND = """SELECT c.element_id::text, count(*), max(c.changed_on) FROM (
@@ -64,19 +68,22 @@ class ChangedElements:
 
     page: Sequence[ChangedElement]
     counts: Mapping[ChangeKind, int]
-    is_complete: bool
 
 
 def read_changed_elements(
     reader: Reader, old: datetime, new: datetime | None, *, limit: int, offset: int = 0
 ) -> ChangedElements:
     """Return the elements that the reader sees differently at two times, those that were changed last first. None means
-    now. Raise TooHeavy if the names of the page are too long together."""
+    now. Raise Invalid if there are too many, and TooHeavy if the names of the page are too long together."""
     until = (new + MARGIN).isoformat() if new else "infinity"
     most, types = MOST_CHANGES + 1, [id for id in _seen(reader) if not reader.types[id].lives_in_diagrams]
     found = look_up(FIND.format(most=most), [(old - MARGIN).isoformat(), until])
     with read_as_of(new):
         dated = look_up(FIND_DATED.format(most=most), [old.isoformat(), id_array(types)])
+    if sum(row[1] for row in found) >= most:
+        raise _too_many(old, max(row[2] for row in found) - MARGIN)
+    if len(dated) >= most:
+        raise _too_many(old, dated[-1][1])
     last = dict(dated) | {id: time for id, _, time in found}
     elements = sorted(last, key=lambda id: (last[id], id), reverse=True)
     before, after = _states(reader, elements, old), _states(reader, elements, new)
@@ -89,8 +96,14 @@ def read_changed_elements(
     deleted = {identity.version for kind, identity in shown if kind is ChangeKind.DELETED}
     names = _names(deleted, old) | _names({identity.version for _, identity in shown} - deleted, new)
     page = [ChangedElement(kind, identity, names.get(identity.version, {})) for kind, identity in shown]
-    is_complete = max(sum(row[1] for row in found), len(dated)) < most
-    return ChangedElements(page, Counter(kind for kind, _ in changes), is_complete)
+    return ChangedElements(page, Counter(kind for kind, _ in changes))
+
+
+def _too_many(old: datetime, excess: datetime) -> Invalid:
+    """Return the problem of a comparison from a time, whose changes before another time would not be too many."""
+    until = excess - timedelta(microseconds=1)
+    time = until.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    return Invalid(TOO_MANY.format(most=MOST_CHANGES, advice=SHORTER.format(time=time) if until > old else AT_ONCE))
 
 
 def _states(reader: Reader, elements: Collection[str], time: datetime | None) -> dict[str, ElementState]:

@@ -34,6 +34,7 @@ from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
 from storage.models import EventType, Storage, StoredFile
 from storage.quotas import begin_quota
+from storage.tenancy.bulk import ANALYSED, analyse_after_commit
 from storage.tenancy.migration_operations import constraint_name
 from storage.tenancy.scope import tenant_scope
 
@@ -41,8 +42,6 @@ T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
-# Number of versions from which an import runs ANALYZE.
-ANALYSED = 200
 # Foreign keys within a batch. The database checks them with each batch, while the thread reads the next lines; it
 # checks all others, such as references to later elements, at the end.
 WITHIN_BATCH = [
@@ -104,7 +103,7 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             if quota is not None:
                 quota.check()
             if result.versions >= ANALYSED:
-                transaction.on_commit(_analyse, robust=True)
+                analyse_after_commit((Element, ElementVersion, Reference, Shape, ShapeFlow, Lane))
         elif files is not None:
             # The lines could be checked only with the rows of the files.
             transaction.set_rollback(True)
@@ -125,14 +124,6 @@ def _events(element: str, known: ImportedElement) -> Iterator[ElementEvent]:
     if known.type.is_versioned and known.published:
         number = ".".join(map(str, known.published_number))
         yield ElementEvent(EventType.VERSION_RELEASED, element, known.published, {"version": number})
-
-
-def _analyse() -> None:
-    """Update the statistics at once: the planner assumes that a storage without statistics is empty, and would choose
-    plans that read all of it for each row."""
-    models = (Element, ElementVersion, Reference, Shape, ShapeFlow, Lane)
-    tables = ", ".join(model._meta.db_table for model in models)
-    execute(f"ANALYZE {tables}", ())
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,9 @@ from storage.models import Storage
 from storage.tenancy.scope import recorded_since
 
 AS_OF = "$asOf"
+# Python takes any character between date and time, and so an offset after a date for a time.
+DATE, TIME = r"(\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d(-?\d)?)", r"([Tt ].+)?"
+FORM = re.compile(DATE + TIME, re.ASCII)
 
 
 def moment_of(request: Request, operation: Operation, storage: Storage) -> datetime | None:
@@ -36,6 +40,8 @@ def read_moment(name: str, text: str, storage: Storage) -> datetime:
     # An unescaped plus sign of an address means a space.
     text = text[:11] + text[11:].replace(" ", "+")
     try:
+        if not FORM.fullmatch(text):
+            raise ValueError
         found = datetime.fromisoformat(text)
         moment = (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(storage.time_zone))).astimezone(UTC)
     except (ValueError, OverflowError):

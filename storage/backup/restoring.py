@@ -57,9 +57,9 @@ from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.sizes import measure_storage
 from storage.quotas import quota_of
 from storage.tenancy.addresses import key_problem
-from storage.tenancy.bulk import copy_blocks
+from storage.tenancy.bulk import ANALYSED, analyse_after_commit, copy_blocks
 from storage.tenancy.dangling_references import check_references
-from storage.tenancy.scope import ModelProgress, tenant_scope
+from storage.tenancy.scope import ModelProgress, tenant_models, tenant_scope
 from storage.webhooks.changing import settle_restored_webhooks
 
 BLOCK = 1024 * 1024
@@ -191,6 +191,7 @@ def _restore(
         settle_restored_webhooks(storage, is_copy=address is not None)
         # Check now: a violation can still be reported, and a trial run checks the keys as well.
         check_references()
+        _update_statistics(contents)
         exceeding = [text for each in storage_extensions if each.over_limits for text in each.over_limits()]
     if quota_of(storage) is not None:
         measure_storage(storage)
@@ -205,6 +206,13 @@ def _restore(
     with tenant_scope(storage):
         settle_messages(_account_numbers(contents))
     return Restored(storage, rows, len(tokens), disabled, left_out, exceeding)
+
+
+def _update_statistics(contents: Contents) -> None:
+    """Update the statistics of large tables, and of those that triggers fill from them."""
+    sizes = {model: contents.tables[model._meta.db_table].rows for model in kept_models()}
+    if max(sizes.values()) >= ANALYSED:
+        analyse_after_commit(model for model in tenant_models() if sizes.get(model, ANALYSED) >= ANALYSED)
 
 
 def _make_storage(contents: Contents, address: tuple[str, str] | None) -> tuple[Storage, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 
 from repository_site.core.database.statements import engine
 from repository_site.core.rest.rendering import to_json
@@ -14,6 +14,22 @@ from storage.models import TenantModel
 
 # Rows, and characters of their JSON text, in one statement of a distributed database.
 ROWS_AT_ONCE, TEXT_AT_ONCE = 1_000, 4_000_000
+# New rows of a table from which its statistics are updated at once.
+ANALYSED = 200
+
+
+def analyse_after_commit(found: Iterable[type[TenantModel]]) -> None:
+    """Update the statistics of tables that got many rows, as soon as they are committed (D604).
+
+    Until then the planner assumes that a new storage is empty, and chooses plans that read all of it for each row.
+    """
+    if tables := ", ".join(sorted(model._meta.db_table for model in found)):
+        transaction.on_commit(lambda: _analyse(tables), robust=True)
+
+
+def _analyse(tables: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {tables}")
 
 
 def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[str]) -> None:

@@ -157,8 +157,53 @@ def test_a_storage_at_two_times(old_house: Storage, api: ApiClient, monkeypatch:
     assert api.put(path, body, content_type="application/json", token=administrator.token).status_code == 200
     assert read(editor, f"rest/compare?from={first}")["changes"] == {"new": 1, "changed": 0, "deleted": 0}
     assert editor.get(f"{DETAIL}/{ID['inProcess']}/compare?from={first}").status_code == 404
-    monkeypatch.setattr(storage_changes, "MOST_CHANGES", 2)
-    assert not read(architect, f"rest/compare?from={first}")["isComplete"]
+
+
+def refusal(client: HouseClient, path: str) -> str:
+    response = client.get(path)
+    assert response.status_code == 422, response.content
+    text: str = response.json()["message"]
+    return text
+
+
+def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has a shorter time. The comparisons of all shorter times find what the whole one finds."""
+    architect = HouseClient(old_house, api, Role.ARCHITECT)
+    first, place = timezone.now(), [{"facetName": "processes", "id": ID["house"], "type": "mainProcess"}]
+    for number in range(7):
+        names = {"name": {"1033": f"New {number}"}}
+        one(architect.update({"type": "subProcess", "attributes": names, "rootPath": place}))
+        one(architect.update(process(ID["inProcess"], attributes={"purp": {"1033": f"{number}"}})))
+    expected = {each["id"] for each in read(architect, f"rest/compare?from={written(first)}")["values"]}
+    monkeypatch.setattr(storage_changes, "MOST_CHANGES", 4)
+    together = "There are more than 4 changes between these times. Shorter times would have as many"
+    assert refusal(architect, f"rest/compare?from={written(first)}").startswith(together)
+    # The changes are closer together than the clocks of two servers may be apart.
+    monkeypatch.setattr(storage_changes, "MARGIN", timedelta(0))
+    begin, end, found, steps = written(first), "", set[str](), 0
+    while begin:
+        steps += 1
+        response = architect.get(f"rest/compare?from={begin}{end}")
+        if response.status_code == 422:
+            prefix = "There are more than 4 changes between these times. Compare shorter times, such as up to "
+            until = response.json()["message"].removeprefix(prefix).removesuffix(".")
+            assert begin < until < (end.removeprefix("&to=") or written(timezone.now()))
+            end = f"&to={until}"
+        else:
+            assert response.json()["isComplete"] is True
+            found |= {each["id"] for each in response.json()["values"]}
+            begin, end = end.removeprefix("&to="), ""
+    assert (found, 4 <= steps < 20) == (expected, True)
+
+
+def test_too_many_elements_of_an_import(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    architect = HouseClient(old_house, api, Role.ARCHITECT)
+    begin = StorageRevision.objects.get(pk=old_house.pk).recorded_since
+    monkeypatch.setattr(storage_changes, "MOST_CHANGES", 4)
+    text = refusal(architect, f"rest/compare?from={written(begin)}")
+    before = text.rpartition(" ")[2].removesuffix(".")
+    assert read(architect, f"rest/compare?from={written(begin)}&to={before}")["count"] == 0
+    assert "compare the lists of both times ($asOf)" in refusal(architect, f"rest/compare?from={before}")
 
 
 @pytest.mark.parametrize("seed", range(scaled(6)))

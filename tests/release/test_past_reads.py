@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 
 from elements.permission_sets.inheritance import rebuild_inherited
+from elements.transfer.importing import import_elements
 from facets.changing.changes import change_configuration
 from facets.models import PermissionSet
 from facets.template_format.reading import read_template
@@ -27,7 +28,9 @@ from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
-from tests.release.house import ID, HouseClient, reference
+from tests.jobs import run_jobs
+from tests.release.bulk.bulk_calls import bulk, numbers
+from tests.release.house import ID, HouseClient, one, reference
 from tests.release.random_changes import PROCESSES, RandomChanges
 from tests.removed_storages import rows_left
 from tests.scale import scaled
@@ -38,7 +41,7 @@ LISTS = (
     "", "?$filter=name -eq 'order-2'", "?$filter=Contains(name, 'order') OR Contains(purp, 'Purp')",
     "?$pageSize=3&$page=2", "?$orderBy=changedOn desc", "?$format=csv", "?$expandRelated=systems",
     "?$resources=children,rootPath,content,versions,related", "?$culture=1031&$fallback=true",
-    "?$filter=changedOn -gt 2026-02-01",
+    "?$filter=changedOn -gt 2026-02-01", "?$filter=NOT IsNull(systems)", "?$filter=IsNull(systems)&$pageSize=2",
 )  # fmt: skip
 
 
@@ -92,6 +95,49 @@ def test_past_reads_repeat_every_byte(
 DETAIL = "rest/facets/processes/views/detail/elements"
 
 
+def test_changes_of_many_rows(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+    """Deletions with children, references and diagrams, BPMN documents and imports are like other changes."""
+    client, viewer = HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)
+    every, seen = sorted(set(addresses())), list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]]()
+
+    def note() -> None:
+        now = timezone.now()
+        seen.extend((each, address, now, answer(each, address)) for each in (client, viewer) for address in every)
+
+    document = client.get(f"v1/bpmn/{ID['inReview']}").content
+    for name in ("First", "Second"):
+        text = document.replace(b"task of", name.encode())
+        path = f"/acme/house/_api/v1/bpmn/{ID['inProcess']}"
+        response = api.post(path, text, content_type="application/xml", token=client.token)
+        assert response.status_code == 200, response.content
+        note()
+    parent, ids = ID["inProcess"], [ID["inProcess"]]
+    for name in ("Child", "Grandchild"):
+        place = [{"facetName": "processes", "id": parent, "type": "subProcess"}]
+        related = {"systems": [reference("it", "system", "erp")]}
+        given = {"type": "subProcess", "attributes": {"name": {"1033": name}}, "rootPath": place, "related": related}
+        parent = one(client.update(given))["id"]
+        ids.append(parent)
+    note()
+    assert numbers(bulk(client, {"set": {"attributes": {"purp": {"1031": "Zweck"}}}}, ids=ids)) == (3, 0, 0)
+    note()
+    assert numbers(bulk(client, {"delete": True}, ids=ids)) == (3, 0, 0)
+    run_jobs()
+    note()
+    line = {
+        "facetName": "it",
+        "type": "system",
+        "state": "released",
+        "id": "00000000-0000-4000-9000-000000000001",
+        "versionId": "00000000-0000-4000-9000-000000000002",
+        "attributes": {"name": {"1033": "New"}, "version": {"127": "1.0"}},
+    }
+    (tmp_path / "more.ndjson").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    import_elements(old_house, str(tmp_path / "more.ndjson"))
+    for each, address, moment, then in seen:
+        assert answer(each, at(address, moment)) == then, address
+
+
 def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient) -> None:
     architect = HouseClient(old_house, api, Role.ARCHITECT)
     earliest = StorageRevision.objects.get(pk=old_house.pk).recorded_since
@@ -103,6 +149,11 @@ def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient)
         f"{DETAIL}?$asOf=yesterday": (400, malformed.format("yesterday")),
         f"{DETAIL}?$asOf=2026-13-01": (400, malformed.format("2026-13-01")),
         f"{DETAIL}?$asOf=0001-01-01T00:00:00%2B10:00": (400, malformed.format("0001-01-01T00:00:00+10:00")),
+        **{
+            f"{DETAIL}?$asOf={text.replace('+', '%2B')}": (400, malformed.format(text))
+            # An offset after a date is not a time.
+            for text in ("2026-03-01-05:00", "2026-03-01-05", "2026-03-01+09:30", "2026-03-01x09:30", "2026-060")
+        },
         f"{DETAIL}?$asOf=2026-03-01&$asOf=2026-03-01": (400, "$asOf is given more than once; send it once."),
         f"{DETAIL}?asof=2026-03-01": (400, "asof: the $ is missing; write $asOf."),
         f"{DETAIL}?$asOf={future:%Y-%m-%d}": (422, f"$asOf: {future:%Y-%m-%d} is in the future."),
@@ -145,6 +196,7 @@ def test_forms_of_a_time(old_house: Storage, api: ApiClient) -> None:
     texts = [
         changed, f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}", f"{moment:%Y-%m-%dT%H:%M:%S.%f%%2B00:00}",
         f"{moment:%Y-%m-%dT%H:%M:%S.%f+00:00}", f"{moment.astimezone(zone):%Y-%m-%dT%H:%M:%S.%f}",
+        f"{moment:%Y%m%dT%H%M%S.%fZ}", f"{moment:%G-W%V-%uT%H:%M:%S.%fZ}", f"{moment:%Y-%m-%d %H:%M:%S.%fZ}",
     ]  # fmt: skip
     for text in texts:
         assert architect.get(f"{address}&$asOf={text}").content == made_later, text
@@ -222,18 +274,27 @@ def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiCli
     assert seen[2].status_code == 404
 
 
-def test_backups_have_the_past(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", [None, ("acme", "house")], ids=["restored", "copied"])
+def test_backups_have_the_past(
+    old_house: Storage, api: ApiClient, tmp_path: Path, address: tuple[str, str] | None
+) -> None:
     changes, reads = RandomChanges(old_house, api, 7), [DETAIL, f"{DETAIL}?$filter=StartsWith(name, 'New')"]
     seen = []
     for _ in range(8):
         changes.change()
         now = timezone.now()
-        seen += [(at(address, now), answer(changes.client, address)) for address in reads]
+        seen += [(at(read, now), answer(changes.client, read)) for read in reads]
     back_up_storage(old_house, tmp_path / "backup.zip")
+    id = old_house.pk
     remove_storage(old_house)
     past = [model for model in tenant_models() if issubclass(model, PastRow)]
-    assert (len(past), {rows_left(old_house.pk, model) for model in past}) == (8, {0})
-    restored = restore_storage(tmp_path / "backup.zip").storage
+    assert (len(past), {rows_left(id, model) for model in past}) == (8, {0})
+    restored = restore_storage(tmp_path / "backup.zip", address).storage
+    assert (restored.pk == id) == (address is None)
     client = HouseClient(restored, api, Role.ADMINISTRATOR, user="cora")
-    for address, then in seen:
-        assert answer(client, address) == then, address
+    for read, then in seen:
+        assert answer(client, read) == then, read
+    # The record continues.
+    now, then = timezone.now(), answer(client, DETAIL)
+    RandomChanges(restored, api, 8).change()
+    assert answer(client, at(DETAIL, now)) == then

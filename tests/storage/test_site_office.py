@@ -176,6 +176,14 @@ def test_the_list_shows_sizes_traffic_and_the_way_in(browser: Client, storage: S
     assert "9,876,543" not in theirs
 
 
+def test_the_page_of_a_storage_shows_the_size_of_former_states(browser: Client, storage: Storage) -> None:
+    sizes = {"bytes": 5 * 1024 * 1024, "past_bytes": 3 * 1024 * 1024}
+    StorageSize.objects.create(storage=storage, measured_on=timezone.now(), **sizes)
+    page = browser.get(f"{SITE}storage/{storage.pk}/change/").content.decode()
+    shown = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", page))
+    assert (shown["Data, without indexes"], shown["Former states"]) == ("5.0\xa0MB", "3.0\xa0MB")
+
+
 def test_the_number_of_statements_does_not_grow(
     browser: Client, storage: Storage, django_assert_num_queries: Any
 ) -> None:

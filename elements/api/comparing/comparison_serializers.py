@@ -131,8 +131,7 @@ class ChangedElementsSerializer(BodySerializer):
         child=serializers.IntegerField(), help_text="Number of elements by `change`, on all pages."
     )
     isComplete = serializers.BooleanField(
-        help_text="`false` if there are so many changes that only the oldest were read; compare times that are closer"
-        " together."
+        help_text="Always `true`: times with more than 20,000 changes between them get 422."
     )
 
 
