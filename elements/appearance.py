@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db import IntegrityError
+import orjson
+from django.db import IntegrityError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,6 +17,8 @@ from elements.models.appearance import ONLY
 from elements.values.colors import COLOR, DARK, LIGHT, Accent, accent_on, text_on
 from elements.values.pictures import PictureFile, read_picture_file
 from facets.configuration import Configuration
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask
 from repository_site.core.problems import Conflict, Invalid
 from storage.events.recording import record_configuration
 from storage.models import Storage
@@ -46,7 +49,24 @@ class AppearanceInput:
 
 def read_appearance() -> Appearance:
     """Return the look of the storage of the scope, without the content of the logo; a new one if there is none."""
-    return Appearance.objects.filter(id=ONLY).defer("logo").first() or Appearance(id=ONLY)
+    return ask(appearance_of_scope())
+
+
+def appearance_of_scope() -> Question[Appearance]:
+    sql = """SELECT a.storage_id, a.titles::text, a.intros::text, a.color, a.logo_type, a.logo_digest, a.menu::text,
+        a.hidden::text, a.changed_on FROM elements_appearance a WHERE a.id = %s"""
+
+    def understand(rows: list[Row]) -> Appearance:
+        if not rows:
+            return Appearance(id=ONLY)
+        names = ["id", "storage_id", "titles", "intros", "color", "logo_type", "logo_digest", "menu", "hidden"]
+        storage, titles, intros, color, logo_type, digest, menu, hidden, changed_on = rows[0]
+        texts = (orjson.loads(each) for each in (titles, intros))
+        lists = (orjson.loads(each) for each in (menu, hidden))
+        values = [ONLY, storage, *texts, color, logo_type, digest, *lists, changed_on]
+        return Appearance.from_db(connection.alias, [*names, "changed_on"], values)
+
+    return Question(sql, [ONLY], understand)
 
 
 def read_logo(digest: str) -> Appearance | None:

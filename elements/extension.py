@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from elements.admin.filters import ElementFilter
     from elements.admin.panels import ElementPage, Panel
     from elements.bulk.steps import BulkStep
+    from repository_site.core.database.statements import Reading
     from storage.pages import Fragment
 
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class ElementsExtension:
     panels: tuple[Panel, ...] = ()
     """Tabs of the element page."""
-    cards: tuple[Callable[[ElementPage], Fragment | None], ...] = ()
+    cards: tuple[Callable[[ElementPage], Reading[Callable[[], Fragment | None]]], ...] = ()
     """Cards beside the tabs, above the facts; None shows no card."""
     filters: tuple[type[ElementFilter], ...] = ()
     """Filters of the element list, after those of the state."""

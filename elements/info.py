@@ -9,7 +9,7 @@ from uuid import UUID
 from elements import derived
 from elements.locks import Lock, find_lock
 from elements.naming import NAME
-from elements.permission_sets.callers import NOTHING, denied_on
+from elements.permission_sets.callers import NOTHING, denials_of, denied_on
 from elements.permissions import Permission, authors_in, permissions, role_permissions
 from elements.reading import rows
 from elements.reading.assembly.assembler import Reader, ancestors
@@ -19,7 +19,7 @@ from elements.reading.rows import Audience, Identity, VersionRow
 from elements.writing.deleting import plan_deletion
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, Reading, ask, ask_for, read
 from storage.access.callers import Caller
 
 
@@ -43,10 +43,16 @@ class ElementStanding:
 
 
 def find_standing(reader: Reader, caller: Caller, row: VersionRow) -> ElementStanding:
+    return read(reading_standing(reader, caller, row))
+
+
+def reading_standing(reader: Reader, caller: Caller, row: VersionRow) -> Reading[ElementStanding]:
     type = reader.types[row.type]
-    drawn = read_drawn(reader.audience, row.element)
-    authors = _authors([row.version, *(each.version for each in drawn if type.lives_in_diagrams)])
-    denied = denied_on([row.element]).get(row.element, NOTHING)
+    drawn, every_denial = yield [drawn_of(reader.audience, row.element), denials_of([row.element])]
+    # An element that lives in a diagram also has the diagram's authors, because changing it changes the diagram.
+    versions = [row.version, *(each.version for each in drawn if type.lives_in_diagrams)]
+    held = yield from ask_for(rows.references_of(versions, derived.AUTHOR_CONTEXTS))
+    authors, denied = authors_in(held.values()), every_denial.get(row.element, NOTHING)
     lock = find_lock(caller, type, row.category, authors, [each.category for each in drawn], denied)
     return ElementStanding(drawn, authors, permissions(caller, type, authors, denied), lock)
 
@@ -93,18 +99,16 @@ def element_info(reader: Reader, caller: Caller, view: CompiledView, row: Versio
 
 def read_drawn(audience: Audience, element: str) -> list[ShownIn]:
     """Return all shapes that show an element, in diagrams that the reader may see."""
+    return ask(drawn_of(audience, element))
+
+
+def drawn_of(audience: Audience, element: str) -> Question[list[ShownIn]]:
     visible = "" if audience.sees_drafts else " AND v.id = o.published_id"
     can_open = audience.opens("o")
     sql = f"""SELECT s.id::text, v.id::text, v.category FROM elements_shape s
         JOIN elements_elementversion v ON v.id = s.version_id JOIN elements_element o ON o.id = v.element_id
         WHERE s.element_id = %s::uuid{visible} AND {can_open.sql} ORDER BY s.id"""  # noqa: S608  constants
-    return [ShownIn(*found) for found in fetch(sql, [element, *can_open.parameters])]
-
-
-def _authors(versions: list[str]) -> set[UUID]:
-    """Return the authors of these versions. An element that lives in a diagram also has the diagram's authors, because
-    changing it changes the diagram."""
-    return authors_in(rows.read_references(versions, derived.AUTHOR_CONTEXTS).values())
+    return Question(sql, [element, *can_open.parameters], lambda rows: [ShownIn(*found) for found in rows])
 
 
 def _collection_lock(reader: Reader, caller: Caller, type: ElementType, lock: Lock) -> Lock:

@@ -15,7 +15,7 @@ from repository_site.core.database.statements import look_up
 from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
-from storage.tenancy.scope import tenant_scope, whole_content
+from storage.tenancy.scope import reading_scope, tenant_scope, whole_content
 
 # Every request with a user's token runs this; the ORM would take several times as long. The column is cast to text so
 # that a migration which changes its type does not invalidate prepared plans.
@@ -31,7 +31,8 @@ _GROUPS = """SELECT r.target_id FROM elements_element e JOIN elements_reference 
 
 def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
     def look() -> list[Row]:
-        with tenant_scope(storage):
+        # A page asks within its scope, and needs no other one.
+        with reading_scope(storage), whole_content():
             return look_up(_SQL, [user_id, USER_TYPE])
 
     rows = repeated(look)

@@ -140,13 +140,14 @@ MIDDLEWARE = [
     "repository_site.core.fairness.admission.FairnessMiddleware",
     "repository_site.core.rest.compression.CompressionMiddleware",
     "storage.tenancy.middleware.StoragePathMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "storage.accounts.session_middleware.OptionalSessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "storage.accounts.session_middleware.OptionalAccounts",
+    "storage.accounts.visitors.VisitorMiddleware",
     "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "storage.accounts.session_middleware.OptionalMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
@@ -22,6 +23,7 @@ from storage.jobs.every_storage import in_every_storage
 from storage.models import Storage, StorageSize
 from storage.provisioning.sizes import measure_storage
 from storage.quotas import note_bytes
+from storage.tenancy.past_retention import forget_past
 from storage.tenancy.scope import tenant_scope
 from storage.traffic import forget_old_hours
 from storage.webhooks.pruning import forget_old_messages
@@ -41,14 +43,21 @@ def measure_storages() -> None:
     in_every_storage(forget_and_measure)
 
 
-def forget_and_measure(storage: Storage) -> tuple[int, StorageSize]:
-    """Delete expired idempotency keys, old events (D332), old messages to webhooks and unused files (D454), note
-    files whose text was not read (D446), then measure.
+class Forgotten(NamedTuple):
+    """Numbers of deleted rows."""
 
-    Return the number of these events, and the size.
+    events: int
+    past_rows: int
+
+
+def forget_and_measure(storage: Storage) -> tuple[Forgotten, StorageSize]:
+    """Delete expired idempotency keys, old events (D332), old messages to webhooks, old past rows (D602) and unused
+    files (D454), note files whose text was not read (D446), then measure.
+
+    Return the numbers of these events and past rows, and the size.
     """
     _forget_keys(storage)
-    forgotten = forget_old_events(storage)
+    forgotten = Forgotten(forget_old_events(storage), forget_past(storage))
     forget_old_messages(storage)
     remove_unused_files(storage)
     with tenant_scope(storage):

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 STUCK_AFTER_DAYS, MAX_STUCK_AFTER_DAYS = 14, 3650
 EVENT_DAYS, MAX_EVENT_DAYS = 90, 3650
+PAST_DAYS, MAX_PAST_DAYS = 1095, 10_950
 QUOTAS = ("elements", "bytes", "files", "history")
 """Names of the quotas of a storage. The fields of `Storage` begin with `quota_`."""
 DEFAULT_OVERLAP = timedelta(days=1)

@@ -133,8 +133,9 @@ def hold_growth(storage: Storage) -> None:
 
 
 def read_use(storages: Iterable[Storage]) -> dict[UUID, dict[str, int]]:
-    """Return what storages use, by storage; storages that were never measured are missing."""
-    sql = f"""SELECT s.storage_id, {", ".join(f"s.{name} + coalesce(g.{name}, 0)" for name in QUOTAS)}
+    """Return what storages use, by storage, and `past_bytes` as last measured; storages that were never measured are
+    missing."""
+    sql = f"""SELECT s.storage_id, {", ".join(f"s.{name} + coalesce(g.{name}, 0)" for name in QUOTAS)}, s.past_bytes
         FROM storage_storagesize s LEFT JOIN (
             SELECT g.storage_id, {", ".join(f"sum(g.{name})::bigint AS {name}" for name in QUOTAS)}
             FROM storage_storagegrowth g WHERE g.storage_id = ANY(%s) GROUP BY 1) g ON g.storage_id = s.storage_id
@@ -143,7 +144,7 @@ def read_use(storages: Iterable[Storage]) -> dict[UUID, dict[str, int]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, [ids, ids])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return {storage: dict(zip(QUOTAS, numbers, strict=True)) for storage, *numbers in rows}
+    return {storage: dict(zip((*QUOTAS, "past_bytes"), numbers, strict=True)) for storage, *numbers in rows}
 
 
 def read_reachable_use(storages: Iterable[Storage]) -> tuple[dict[UUID, dict[str, int]], dict[UUID, str]]:

@@ -24,7 +24,8 @@ from elements.reading.lists.ordering import UNSORTED_TYPES, attribute_key
 from elements.reading.names import choose
 from elements.reading.rows import VersionRow
 from facets.blueprint.definitions import ElementType, Property, SelectableValue
-from repository_site.core.database.statements import fetch, id_array
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, id_array, text_array
 from storage.localisation.cultures import fallback_order
 
 PREFIX = "a."
@@ -100,21 +101,25 @@ def offered_attributes(request: HttpRequest, shown: Collection[str]) -> list[tup
     return [(f"{PREFIX}{key}", title, key in shown) for title, key in found]
 
 
-def read_values(labels: OfficeLabels, rows: Sequence[VersionRow], keys: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the texts of attributes by version, in one statement. A very long value is only hinted at."""
-    if not keys or not rows:
-        return {}
+def values_of(
+    labels: OfficeLabels, rows: Sequence[VersionRow], keys: Sequence[str]
+) -> Question[dict[str, dict[str, str]]]:
+    """Return the texts of attributes by version. A very long value is only hinted at."""
     sql = """SELECT v.id::text, n.name, CASE WHEN length(a.stored) <= %s THEN a.stored END
         FROM elements_elementversion v CROSS JOIN unnest(%s::text[]) AS n(name)
         CROSS JOIN LATERAL (SELECT (v.attributes -> n.name)::text AS stored OFFSET 0) a
         WHERE v.id = ANY(%s::uuid[]) AND a.stored IS NOT NULL"""
     types = {row.version: labels.reader.types[row.type] for row in rows}
-    found: dict[str, dict[str, str]] = {}
-    for version, name, stored in fetch(sql, [LONGEST_READ, list(keys), id_array(types)]):
-        property = _property(types[version], name)
-        if property is not None:
-            found.setdefault(version, {})[name] = _shown(labels, property, stored)
-    return found
+
+    def understand(stored_rows: list[Row]) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for version, name, stored in stored_rows:
+            property = _property(types[version], name)
+            if property is not None:
+                found.setdefault(version, {})[name] = _shown(labels, property, stored)
+        return found
+
+    return Question(sql if keys and rows else "", [LONGEST_READ, text_array(keys), id_array(types)], understand)
 
 
 def _shown(labels: OfficeLabels, property: Property, stored: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.http import HttpRequest
@@ -19,6 +19,7 @@ from elements.admin.panels import ElementPage, Panel, add_address, find_page
 from elements.extension import elements_extensions
 from elements.presentation.labels import Fact
 from elements.presentation.page_subscriptions import subscribing_of
+from repository_site.core.database.statements import Reading, read_together, side_by_side
 from storage.back_office import storage_office
 from storage.pages import Fragment, ReadPage
 
@@ -28,10 +29,12 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
     if element.lower() != page.row.element:
         # The id of a version redirects to the page of its element.
         return redirect(element_address(page.row.element, version=page.row.version))
-    # All elements that the page names are read before it is rendered.
-    _read = page.named
     panels = panels_of(page)
     chosen = next((each for each in panels if each.key == request.GET.get("tab")), panels[0])
+    # All elements that the page names are read before it is rendered.
+    _own, page.prepared, cards, _badges = read_together(
+        page.reading(), chosen.reading(page), reading_cards(page), storage_office.reading_badges(request)
+    )
     context = {
         **office_context(request, page.name),
         "page": page,
@@ -49,7 +52,7 @@ def element_view(request: HttpRequest, element: str) -> HttpResponseBase:
         "panel": chosen,
         "subtitle": chosen.title if chosen is not panels[0] else "",
         "content": chosen.read(page),
-        "asides": cards_of(page),
+        "asides": cards(),
     }
     return ReadPage(request, "back_office/elements/element.html", context)
 
@@ -91,10 +94,15 @@ def panels_of(page: ElementPage) -> list[Panel]:
     return sorted((each for each in panels if each.concerns(page)), key=lambda panel: panel.order)
 
 
-def cards_of(page: ElementPage) -> list[Fragment]:
-    """Return the cards beside the tabs, without those that have nothing to show."""
-    cards = [card(page) for extension in elements_extensions for card in extension.cards]
-    facts = Fragment("back_office/elements/facts.html", {"facts": list(facts_of(page))}, page.request)
-    subscribing = {"subscribing": subscribing_of(page.request, page.row.element)}
-    subscription = Fragment("back_office/elements/subscription.html", subscribing, page.request)
-    return [*(card for card in cards if card is not None), subscription, facts]
+def reading_cards(page: ElementPage) -> Reading[Callable[[], list[Fragment]]]:
+    """Return the function that makes the cards beside the tabs, without those that have nothing to show. Call it when
+    the page has been read."""
+    added = [card(page) for extension in elements_extensions for card in extension.cards]
+    subscribing, *cards = yield from side_by_side(subscribing_of(page.request, page.row.element), *added)
+
+    def make() -> list[Fragment]:
+        facts = Fragment("back_office/elements/facts.html", {"facts": list(facts_of(page))}, page.request)
+        subscription = Fragment("back_office/elements/subscription.html", {"subscribing": subscribing}, page.request)
+        return [*(made for card in cards if (made := card()) is not None), subscription, facts]
+
+    return make

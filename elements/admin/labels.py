@@ -25,10 +25,11 @@ from elements.presentation.values import is_no_end
 from elements.reading.assembly.assembler import Reader
 from elements.reading.names import language_culture
 from elements.reading.rows import VERSION_AND_ELEMENT, Identity, VersionRow
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask, id_array
 from storage.localisation.cultures import language_of, locale_name
 
-SQL = f"""SELECT e.id::text, v.id::text, e.type_id::text, v.state, v.attributes->'name', v.major, v.minor
+SQL = f"""SELECT e.id::text, v.id::text, e.type_id::text, v.state, (v.attributes->'name')::text, v.major, v.minor
     FROM {VERSION_AND_ELEMENT} WHERE """  # noqa: S608  constants of ours
 
 
@@ -62,17 +63,27 @@ class OfficeLabels(Labels):
 
     def elements(self, ids: Iterable[str]) -> dict[str, Named]:
         """Read any number of elements in one statement; return them by id, without those that do not exist."""
+        return ask(self.elements_of(ids))
+
+    def elements_of(self, ids: Iterable[str]) -> Question[dict[str, Named]]:
         wanted = sorted(set(ids))
-        if not wanted:
-            return {}
-        rows = fetch(f"{SQL} e.id = ANY(%s::uuid[]) AND v.id = e.{self.reader.audience.pointer}", [wanted])
-        return {row[0]: self._named(row, element_address(row[0])) for row in rows}
+        sql = f"{SQL} e.id = ANY(%s::uuid[]) AND v.id = e.{self.reader.audience.pointer}"
+        return Question(
+            sql if wanted else "",
+            [id_array(wanted)],
+            lambda rows: {row[0]: self._named(row, element_address(row[0])) for row in rows},
+        )
 
     def versions(self, ids: Collection[str]) -> dict[str, Named]:
         """Read exactly these versions; each links to itself, not to the newest version of its element."""
-        rows = fetch(f"{SQL} v.id = ANY(%s::uuid[])", [sorted(ids)]) if ids else []
-        exact = {row[1]: row[1] if self.reader.types[row[2]].is_versioned else None for row in rows}
-        return {row[1]: self._named(row, element_address(row[0], version=exact[row[1]])) for row in rows}
+        return ask(self.versions_of(ids))
+
+    def versions_of(self, ids: Collection[str]) -> Question[dict[str, Named]]:
+        def understand(rows: list[Row]) -> dict[str, Named]:
+            exact = {row[1]: row[1] if self.reader.types[row[2]].is_versioned else None for row in rows}
+            return {row[1]: self._named(row, element_address(row[0], version=exact[row[1]])) for row in rows}
+
+        return Question(f"{SQL} v.id = ANY(%s::uuid[])" if ids else "", [id_array(sorted(ids))], understand)
 
     def _named(self, row: tuple[Any, ...], address: str) -> Named:
         element, version, type_id, state, names, major, minor = row

@@ -28,7 +28,7 @@ from unfold.paginator import InfinitePaginator
 from unfold.views import ChangeList
 
 from elements.admin.bulk.pages import begin_action
-from elements.admin.columns import AttributeColumn, PersonName, attribute_columns, offered_attributes, read_values
+from elements.admin.columns import AttributeColumn, PersonName, attribute_columns, offered_attributes, values_of
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
@@ -39,13 +39,13 @@ from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element, SavedList
 from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
-from elements.reading.names import read_version_names
-from elements.reading.rows import VersionRow, read_references, read_versions
+from elements.reading.names import version_names_of
+from elements.reading.rows import VersionRow, references_of, row_columns
 from elements.sizes.counting import OWNER
 from elements.tables.formats import TableFormat
 from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Reading, ask_for, id_array, read_together, rows_of
 from repository_site.core.wording import clean_text
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
@@ -116,9 +116,13 @@ class ElementList(UncountedList):
             ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
         shown = [each for each in self.list_display if isinstance(each, AttributeColumn)]
         attributes = [each.key for each in shown]
-        self.show(list_rows(labels, ids[:size], attributes), has_next=len(ids) > size)
+        rows, self.saved, _badges = read_together(
+            list_rows(labels, ids[:size], attributes),
+            ask_for(saved_lists(request)),
+            storage_office.reading_badges(request),
+        )
+        self.show(rows, has_next=len(ids) > size)
         self.show_admin_actions = bool(self.model_admin.get_actions(request))
-        self.saved = saved_lists(request)
         admin = self.model_admin
         titles = {key: str(getattr(admin, key).short_description) for key in admin.known_columns}
         self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
@@ -172,19 +176,24 @@ class ElementList(UncountedList):
         return found
 
 
-def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[str] = ()) -> list[Element]:
-    """Read any number of rows in five statements, in the order of the ids. Attributes need one more."""
-    sql = "SELECT id::text, newest_id::text, published_id::text FROM elements_element WHERE id = ANY(%s::uuid[])"
-    pointers = {row[0]: (row[1], row[2]) for row in fetch(sql, [[str(each) for each in ids]])} if ids else {}
-    versions = {version for each in pointers.values() for version in each if version}
-    rows = read_versions(versions, with_attributes=False)
+def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[str] = ()) -> Reading[list[Element]]:
+    """Read any number of rows in three rounds, in the order of the ids."""
+    sql = f"""SELECT {row_columns("NULL")} FROM elements_element e
+        CROSS JOIN LATERAL unnest(ARRAY[e.newest_id, e.published_id]) AS shown(id)
+        JOIN elements_elementversion v ON v.id = shown.id WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
+    found_rows = yield from rows_of(sql if ids else "", [id_array(str(each) for each in ids)])
+    rows = {row[3]: VersionRow(*row) for row in found_rows}
+    by_element = {row.element: row for row in rows.values() if row.version == row.newest}
     # Skip elements that were deleted since their ids were read.
-    found_versions = (pointers[str(each)][0] for each in ids if str(each) in pointers)
-    newest = [rows[version] for version in found_versions if version in rows]
-    names = read_version_names([row.version for row in newest])
-    held = read_references([row.version for row in newest], (*AUTHOR_CONTEXTS, OWNER))
-    people = labels.elements(target for contexts in held.values() for found in contexts.values() for target in found)
-    values = read_values(labels, newest, attributes)
+    newest = [by_element[str(each)] for each in ids if str(each) in by_element]
+    names, held, values = yield [
+        version_names_of([row.version for row in newest]),
+        references_of([row.version for row in newest], (*AUTHOR_CONTEXTS, OWNER)),
+        values_of(labels, newest, attributes),
+    ]
+    people = yield from ask_for(
+        labels.elements_of(target for contexts in held.values() for found in contexts.values() for target in found)
+    )
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
     found = []
     for row in newest:

@@ -15,18 +15,19 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import OfficeLabels, labels_of, page_address
-from elements.info import ElementStanding, find_standing
+from elements.info import ElementStanding, find_standing, reading_standing
 from elements.locks import Lock, locking_categories, open_properties
 from elements.permissions import Permission, role_permissions
 from elements.presentation.labels import Badge, Named, Text, version_number
-from elements.presentation.stereotypes import read_stereotypes
+from elements.presentation.stereotypes import read_stereotypes, reading_stereotypes
 from elements.presentation.trees import AddableType
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.rows import VersionRow, find_version, read_parents, read_references
+from elements.reading.rows import VersionRow, find_version, parents_of, read_parents, read_references, references_of
 from facets.blueprint.definitions import ElementType
 from facets.blueprint.private_content import TOKEN_TYPE
 from facets.configuration import CompiledView
+from repository_site.core.database.statements import Reading, ask_all, ask_for, side_by_side
 from repository_site.core.problems import NotFound
 from repository_site.core.wording import GUID
 from storage.access.callers import Caller
@@ -35,6 +36,9 @@ from storage.pages import Fragment, caller_of
 
 class ElementPage:
     """One version of an element, as one caller sees it."""
+
+    prepared: Any = None
+    """Result of the reading of the chosen tab."""
 
     def __init__(self, request: HttpRequest, row: VersionRow) -> None:
         self.request = request
@@ -46,6 +50,19 @@ class ElementPage:
     @cached_property
     def attributes(self) -> Mapping[str, Mapping[str, Any]]:
         return read_exactly(self.row.attributes)
+
+    def reading(self) -> Reading[None]:
+        """Read references, ancestors and rights, and then all elements that the page names."""
+        row = self.row
+        (references, parents), stereotypes, self.standing = yield from side_by_side(
+            ask_all(references_of([row.version], None), parents_of({row.parent} if row.parent else ())),
+            reading_stereotypes(self.labels, [row.stereotype]),
+            reading_standing(self.labels.reader, self.caller, row),
+        )
+        self.related = references.get(row.version, {})
+        self.parents = list(ancestors(row.parent, parents)) if row.parent else []
+        self.stereotype = stereotypes.get(row.stereotype, "")
+        self.named = yield from ask_for(self.labels.elements_of(self._named_ids()))
 
     @cached_property
     def related(self) -> Mapping[str, Sequence[str]]:
@@ -60,11 +77,13 @@ class ElementPage:
     @cached_property
     def named(self) -> Mapping[str, Named]:
         """All elements that the page names, by id: references, ancestors, callers and authors. One statement."""
+        return self.labels.elements(self._named_ids())
+
+    def _named_ids(self) -> set[str]:
         row = self.row
         callers = (row.changed_by, row.created_by, row.released_by)
         ids = {each for held in self.related.values() for each in held}
-        ids |= {*self.parents, *(each for each in callers if each), *map(str, self.standing.authors)}
-        return self.labels.elements(ids)
+        return ids | {*self.parents, *(each for each in callers if each), *map(str, self.standing.authors)}
 
     @cached_property
     def standing(self) -> ElementStanding:
@@ -219,10 +238,12 @@ def find_page(request: HttpRequest, element: str, version: str | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A tab. `concerns` decides for which elements it is shown; `read` reads what its content shows."""
+    """A tab. `concerns` decides for which elements it is shown; `read` returns its content. It finds the result of
+    `reading`, which is read together with the page, in `page.prepared`."""
 
     key: str
     title: str | Promise
     read: Callable[[ElementPage], Fragment]
     concerns: Callable[[ElementPage], bool] = lambda page: True
     order: int = 50
+    reading: Callable[[ElementPage], Reading[Any]] = lambda page: ask_all()

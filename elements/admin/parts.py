@@ -10,16 +10,20 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from elements.admin.panels import ElementPage, Panel
+from elements.diagrams.drawables import LayoutKey
 from elements.naming import NAME
-from elements.presentation.diagrams import read_layout, read_picture
+from elements.presentation.diagrams import picture_of, read_layout
 from elements.presentation.labels import Named
-from elements.presentation.uses import read_uses
+from elements.presentation.uses import Uses, reading_uses
 from elements.presentation.values import Value, show_value
 from elements.reading.assembly.projection import DERIVED
-from elements.reading.lists.selection import children_of, read_page
+from elements.reading.diagrams.pictures import DrawnShapes, reading_drawn_shapes
+from elements.reading.lists.selection import children_of, page_of
+from elements.reading.names import version_names_of
 from elements.values.checking import is_empty
 from elements.writing.inputs import SERVER_CONTEXTS
 from facets.blueprint.definitions import Property
+from repository_site.core.database.statements import Reading, ask_for
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.pages import Fragment
 
@@ -98,31 +102,49 @@ def related_panel(page: ElementPage) -> Fragment:
         for each in page.type.properties
         if each.related and each.key not in SERVER_CONTEXTS
     ]
-    uses = read_uses(page.labels, page.row, page.name, MANY)
-    context = {"contexts": contexts, "uses": uses, "all_uses": f"{page.reader_address}/uses"}
+    context = {"contexts": contexts, "uses": page.prepared, "all_uses": f"{page.reader_address}/uses"}
     return Fragment(f"{FOLDER}/related.html", context, page.request)
 
 
-def children_panel(page: ElementPage) -> Fragment:
+def _reading_uses(page: ElementPage) -> Reading[Uses]:
+    return reading_uses(page.labels, page.row, page.name, MANY)
+
+
+def _reading_children(page: ElementPage) -> Reading[tuple[list[Named], bool]]:
     types = page.labels.reader.types
     shown = [row_id for row_id, type in types.items() if page.type.key in type.parents and not type.lives_in_diagrams]
     selection = children_of(page.labels.reader.audience, page.row.element, shown)
-    rows = read_page(selection, MANY + 1)
+    rows = yield from ask_for(page_of(selection, MANY + 1))
+    names = yield from ask_for(version_names_of([row.version for row in rows[:MANY]]))
+    return page.labels.links(rows[:MANY], names), len(rows) > MANY
+
+
+def children_panel(page: ElementPage) -> Fragment:
+    children, has_more = page.prepared
     context = {
         "page": page,
-        "children": page.labels.read_links(row.identity for row in rows[:MANY]).values(),
-        "has_more": len(rows) > MANY,
+        "children": children,
+        "has_more": has_more,
         "many": MANY,
     }
     return Fragment(f"{FOLDER}/children.html", context, page.request)
 
 
+def _layout(page: ElementPage) -> LayoutKey:
+    return read_layout(page.request.GET.get("layout", ""))
+
+
+def _reading_diagram(page: ElementPage) -> Reading[DrawnShapes]:
+    return reading_drawn_shapes(page.labels.reader, page.row, _layout(page))
+
+
 def diagram_panel(page: ElementPage) -> Fragment:
     asked = page.request.GET
-    picture = read_picture(
+    picture = picture_of(
         page.labels,
         page.row,
-        read_layout(asked.get("layout", "")),
+        page.prepared,
+        _layout(page),
         asked.get("shape"),
         lambda layout: page.address(tab="diagram", layout=layout.value),
     )
@@ -141,7 +163,9 @@ def can_have_children(page: ElementPage) -> bool:
 
 PANELS = (
     Panel("attributes", _("Attributes"), attributes_panel, order=10),
-    Panel("related", _("Related"), related_panel, order=20),
-    Panel("children", _("Children"), children_panel, can_have_children, order=30),
-    Panel("diagram", _("Diagram"), diagram_panel, lambda page: page.type.has_diagram, order=40),
+    Panel("related", _("Related"), related_panel, order=20, reading=_reading_uses),
+    Panel("children", _("Children"), children_panel, can_have_children, order=30, reading=_reading_children),
+    Panel(
+        "diagram", _("Diagram"), diagram_panel, lambda page: page.type.has_diagram, order=40, reading=_reading_diagram
+    ),
 )

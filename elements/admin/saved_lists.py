@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from elements.models import SavedList
+from repository_site.core.database.statements import Question, models_of
 from repository_site.core.problems import Invalid
 from repository_site.core.wording import clean_text
 from storage.back_office import storage_office
@@ -34,8 +35,8 @@ def chosen_columns(request: HttpRequest, known: Sequence[str], usual: Sequence[s
     return tuple(each for each in known if each in wanted)
 
 
-def saved_lists(request: HttpRequest) -> list[SavedList]:
-    return list(SavedList.objects.filter(owner_label=caller_of(request).label).order_by("name"))
+def saved_lists(request: HttpRequest) -> Question[list[SavedList]]:
+    return models_of(SavedList.objects.filter(owner_label=caller_of(request).label).order_by("name"))
 
 
 def save_view(request: HttpRequest) -> HttpResponseBase:

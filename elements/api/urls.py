@@ -39,6 +39,10 @@ PERMISSION_SETS = f"{REST}/permissions/permissionsets"
 TYPES = "<str:collectionId>/<str:storageId>/_api/schema/types"
 
 urlpatterns = [
+    # Django tries addresses in this order: first those of most requests.
+    path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
+    path(f"{ELEMENTS}/query", ElementViewSet.as_view({"post": "query_elements"})),
+    path(ELEMENT, ElementViewSet.as_view({**reads("retrieve"), "delete": "destroy"})),
     path(f"{REST}/changes", ChangesViewSet.as_view(reads("list"))),
     path(f"{REST}/compare", ComparisonViewSet.as_view(reads("list"))),
     path(f"{REST}/search", SearchViewSet.as_view(reads("list"))),
@@ -61,9 +65,6 @@ urlpatterns = [
     ),
     path(TYPES, TypeSchemaViewSet.as_view(reads("list"))),
     path(f"{TYPES}/<str:type>", TypeSchemaViewSet.as_view(reads("retrieve"))),
-    path(ELEMENTS, ElementViewSet.as_view({"get": "list", "head": "list", "post": "update_elements"})),
-    path(f"{ELEMENTS}/query", ElementViewSet.as_view({"post": "query_elements"})),
-    path(ELEMENT, ElementViewSet.as_view({**reads("retrieve"), "delete": "destroy"})),
     path(f"{ELEMENT}/attributes", ElementPartsViewSet.as_view(reads("list_attributes"))),
     path(f"{ELEMENT}/attributes/<str:attributeName>", ElementPartsViewSet.as_view(reads("get_attribute"))),
     path(f"{ELEMENT}/related", ElementPartsViewSet.as_view(reads("list_related"))),

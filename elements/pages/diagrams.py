@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from elements.diagrams.drawables import DEFAULT_LAYOUT, LayoutKey
 from elements.pages.visits import Visit
-from elements.presentation.diagrams import DiagramPicture, read_layout, read_picture
+from elements.presentation.diagrams import DiagramPicture, picture_of, read_layout
 from elements.presentation.labels import Named, Text
+from elements.reading.diagrams.pictures import DrawnShapes
 from elements.reading.rows import VersionRow
 from repository_site.core.wording import GUID
 
@@ -41,14 +42,17 @@ class DiagramPart:
     is_missing: bool
 
 
-def diagram_part(visit: Visit, row: VersionRow, shapes: Sequence[ShapeLine], asked: Asked) -> DiagramPart:
+def diagram_part(
+    visit: Visit, row: VersionRow, drawn: DrawnShapes, shapes: Sequence[ShapeLine], asked: Asked
+) -> DiagramPart:
     selected = next((each for each in shapes if each.shape == asked.shape), None)
     shape = f"shape={selected.shape}&" if selected else ""
     page = visit.address(row)
     return DiagramPart(
-        read_picture(
+        picture_of(
             visit,
             row,
+            drawn,
             asked.layout,
             selected.shape if selected else None,
             lambda layout: f"{page}?{shape}layout={layout}#diagram",

@@ -12,26 +12,28 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from elements import derived
-from elements.info import ShownIn, read_drawn
+from elements.info import ShownIn, drawn_of
 from elements.naming import NAME
 from elements.pages.diagrams import NOTHING_ASKED, Asked, ShapeLine, diagram_part
 from elements.pages.uses import uses_address
 from elements.pages.visits import Visit
 from elements.presentation.labels import Badge, Fact, Kind, Named, Text, version_number
-from elements.presentation.stereotypes import KEY, read_stereotypes
+from elements.presentation.stereotypes import KEY, reading_stereotypes
 from elements.presentation.trees import tree_view
-from elements.presentation.uses import read_uses
+from elements.presentation.uses import reading_uses
 from elements.presentation.values import ShownAttribute, is_no_end, show_attribute, show_day, show_moment
 from elements.reading import rows
 from elements.reading.assembly.assembler import Assembler, Gathered, ancestors
 from elements.reading.assembly.attributes import read_exactly
 from elements.reading.assembly.projection import ATTRIBUTES, CONTENT, DERIVED, RELATED, ROOT_PATH, Wanted
+from elements.reading.diagrams.pictures import reading_drawn_shapes
 from elements.reading.former import Former
 from elements.reading.lists import selection as selecting
-from elements.reading.names import ByCulture, read_version_names
+from elements.reading.names import ByCulture, version_names_of
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.blueprint.cycles import OPEN
 from facets.blueprint.definitions import ElementType, Property
+from repository_site.core.database.statements import Reading, ask_all, ask_for, read_together, side_by_side
 
 CHILDREN_SHOWN, USES_SHOWN = 50, 20
 # Contexts that the page shows elsewhere: people beside the dates, and the release history as the table of versions.
@@ -112,24 +114,35 @@ class Material:
         return [each for each in shapes if each.element in self.gathered.links.identities]
 
 
-def read_material(visit: Visit, assembler: Assembler, row: VersionRow, child_page: int) -> Material:
+def reading_material(visit: Visit, assembler: Assembler, row: VersionRow, child_page: int) -> Reading[Material]:
+    """Read the parts beside each other, and then the names of all elements that they show."""
     audience = visit.reader.audience
-    gathered = assembler.gather([row])
-    flows = rows.read_predecessors([each.shape for each in gathered.shapes.get(row.version, ())])
     below = selecting.children_of(audience, row.element, assembler.child_types)
-    children = selecting.read_page(below, CHILDREN_SHOWN + 1, (child_page - 1) * CHILDREN_SHOWN)
-    versions = selecting.read_page(selecting.versions_of(audience, row.element), None)
-    drawn = read_drawn(audience, row.element)
-    owners = rows.read_versions([each.version for each in drawn], with_attributes=False)
+    gathered, (flows, children, versions), (drawn, owners), stereotypes = yield from side_by_side(
+        assembler.gathering([row]),
+        ask_all(
+            rows.predecessors_in(row.version),
+            selecting.page_of(below, CHILDREN_SHOWN + 1, (child_page - 1) * CHILDREN_SHOWN),
+            selecting.page_of(selecting.versions_of(audience, row.element), None),
+        ),
+        _reading_places(visit, row),
+        reading_stereotypes(visit, [row.stereotype]),
+    )
     named = {each.version for each in gathered.links.identities.values()} | owners.keys()
-    names = read_version_names(named | {each.version for each in children})
-    stereotype = read_stereotypes(visit, [row.stereotype]).get(row.stereotype, "")
+    names = yield from ask_for(version_names_of(named | {each.version for each in children}))
+    stereotype = stereotypes.get(row.stereotype, "")
     return Material(row, gathered, flows, children, versions, drawn, owners, names, stereotype)
+
+
+def _reading_places(visit: Visit, row: VersionRow) -> Reading[tuple[list[ShownIn], dict[str, VersionRow]]]:
+    drawn = yield from ask_for(drawn_of(visit.reader.audience, row.element))
+    owners = yield from rows.reading_versions([each.version for each in drawn], with_attributes=False)
+    return drawn, owners
 
 
 class ElementReaderPage:
     """`office_address` is the page of the element in the back office, for visitors who work there. `former` is what the
-    address meant, if the visitor sees its successor instead (D411)."""
+    address meant, if the visitor sees its successor instead (D411). `beside` is read together with the page."""
 
     def __init__(
         self,
@@ -140,6 +153,7 @@ class ElementReaderPage:
         *,
         office_address: str = "",
         former: Former | None = None,
+        beside: Reading[Any],
     ) -> None:
         self.visit = visit
         self.row = row
@@ -150,9 +164,13 @@ class ElementReaderPage:
         view = visit.reader.addresses.detail_view(self.type)
         # Children and versions are read separately.
         self.assembler = Assembler(visit.reader, view, Wanted(frozenset({ATTRIBUTES, RELATED, CONTENT, ROOT_PATH})))
-        self.material = read_material(visit, self.assembler, row, child_page)
-        self.uses = read_uses(visit, row, self.name, USES_SHOWN)
-        self.diagram = diagram_part(visit, row, self._shape_lines(), asked) if self.material.shapes else None
+        self.material, self.uses, drawn, self.beside = read_together(
+            reading_material(visit, self.assembler, row, child_page),
+            reading_uses(visit, row, self.name, USES_SHOWN),
+            reading_drawn_shapes(visit.reader, row, asked.layout) if self.type.has_diagram else ask_all(),
+            beside,
+        )
+        self.diagram = diagram_part(visit, row, drawn, self._shape_lines(), asked) if self.material.shapes else None
 
     @property
     def type(self) -> ElementType:

@@ -19,7 +19,7 @@ from elements.reading.lists import selection as selecting
 from elements.reading.lists.selection import Selection
 from elements.reading.names import read_version_names
 from elements.reading.rows import VERSION_AND_ELEMENT, Audience, VersionRow
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, fetch
 from repository_site.core.wording import GUID
 
 # A list of up to this many elements is shown as a whole, a longer one in pages.
@@ -72,6 +72,11 @@ def read_by_name(selection: Selection, after: NameCursor | None, size: int) -> N
         by_index = by_index.matching(Condition("(v.sort_name, v.id) > (%s, %s::uuid)", after))
     rows = selecting.read_page(by_index, size + 1)
     return NamePage(rows[:size], len(rows) > size)
+
+
+def first_by_name(selection: Selection, size: int) -> Question[list[VersionRow]]:
+    """Return the first elements. The text has everything that decides about the plan."""
+    return selecting.page_of(replace(selection, order=BY_INDEX), size)
 
 
 def cursor_of(audience: Audience, version: str) -> NameCursor | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.encoding import escape_uri_path
 
+from elements.appearance import appearance_of_scope
+from elements.models import Appearance
 from elements.pages.lists import cursor_of, read_by_name
 from elements.pages.visits import Visit
 from elements.presentation.labels import Kind
@@ -17,7 +19,7 @@ from elements.reading import rows
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.rows import Audience, VersionRow
 from facets.configuration import CompiledView
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, Reading, read_together
 from storage.localisation.culture_names import language_names, language_tag
 
 ROOTS = 100
@@ -68,9 +70,20 @@ class ReaderTree:
     next: str = ""
 
 
-def read_facets(visit: Visit) -> list[FacetEntry]:
-    """Return the facets with elements that the reader can see, in their order."""
-    filled = _filled_types(visit.reader.audience)
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all reader pages show: the facets with elements that the reader can see, in their order, and the look."""
+
+    facets: Sequence[FacetEntry]
+    appearance: Appearance
+
+
+def reading_frame(visit: Visit) -> Reading[Frame]:
+    filled, appearance = yield [_filled_types(visit.reader.audience), appearance_of_scope()]
+    return Frame(_facets(visit, filled), appearance)
+
+
+def _facets(visit: Visit, filled: Collection[str]) -> list[FacetEntry]:
     ids = visit.configuration.type_ids
     types = [type for key, type in visit.configuration.types.items() if str(ids[key]) in filled]
     found = []
@@ -115,7 +128,7 @@ def read_tree(visit: Visit, view: CompiledView, opened: VersionRow | None, after
         target = at.parent if at.is_open else at.element
         return f"{address}?open={target}#e-{target}" if target else address
 
-    branches = tree.grow(roots, list(dict.fromkeys([*path, *few])), toggle)
+    [branches] = read_together(tree.grow(roots, list(dict.fromkeys([*path, *few])), toggle))
     return ReaderTree(branches, True) if is_part else ReaderTree(branches, False, cursor is not None, page.next)
 
 
@@ -124,11 +137,11 @@ def _path(opened: VersionRow) -> list[str]:
     return [*list(ancestors(opened.parent, parents))[::-1], opened.element]
 
 
-def _filled_types(audience: Audience) -> set[str]:
+def _filled_types(audience: Audience) -> Question[set[str]]:
     """Return the types that have elements. A loose index scan, because reading all elements would take too long."""
     one = f"""SELECT e.type_id FROM elements_element e WHERE e.{audience.pointer} IS NOT NULL AND e.type_id > %s::uuid
             ORDER BY e.type_id LIMIT 1"""  # noqa: S608  constants of ours
     sql = f"""WITH RECURSIVE filled AS (({one}) UNION ALL SELECT next.type_id FROM filled
             CROSS JOIN LATERAL ({one.replace("%s::uuid", "filled.type_id")}) AS next)
         SELECT type_id::text FROM filled"""  # noqa: S608  constants of ours
-    return {row[0] for row in fetch(sql, [str(UUID(int=0))])}
+    return Question(sql, [str(UUID(int=0))], lambda rows: {row[0] for row in rows})

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from elements.pages.lists import read_by_name
+from elements.pages.lists import first_by_name
 from elements.pages.navigation import FacetEntry
 from elements.pages.visits import Visit
 from elements.presentation.labels import Named
 from elements.presentation.trees import Branch, Tree, tree_view
 from elements.presentation.values import show_day
 from elements.reading.lists import selection as selecting
-from elements.reading.rows import IDENTITY, Identity
+from elements.reading.names import version_names_of
+from elements.reading.rows import IDENTITY, Identity, VersionRow
 from facets.configuration import CompiledView
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Question, Reading, ask_for, id_array, read_together
 
 NEWS = 10
 # Released versions among which the latest are chosen; those that a newer version has replaced are left out.
@@ -28,6 +29,7 @@ ENTRIES = 12
 # Facets of the standard template by which people find their work.
 ENTRY_FACETS = ("roles", "organization")
 MAPS, CARDS = 10, 30
+Released = list[tuple[Identity, datetime]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,7 @@ class StartPage:
     def __init__(self, visit: Visit, facets: Sequence[FacetEntry]) -> None:
         self.visit = visit
         self.facets = facets
-        self.map = self._map()
-        self._released = self._read_released()
-        self._listed = {each.name: self._read_first(each) for each in facets if each.name in ENTRY_FACETS}
-        shown = [each for each, _ in self._released] + [each for some in self._listed.values() for each in some]
-        self._links = visit.read_links(shown)
+        self.map, (self._released, self._listed, self._links) = read_together(self._map(), self._reading_lists())
 
     @cached_property
     def news(self) -> list[News]:
@@ -97,23 +95,24 @@ class StartPage:
             if self._listed.get(name)
         ]
 
-    def _map(self) -> ProcessMap | None:
+    def _map(self) -> Reading[ProcessMap | None]:
         """Return the map of the first facet that has one."""
         for entry in self.facets:
             view = tree_view(self.visit.configuration.facet(entry.name))
             if view is not None and any(shown.is_root and self._is_map(key) for key, shown in view.types.items()):
-                bands, others = self._read_map(view)
+                bands, others = yield from self._reading_map(view)
                 if bands or others:
                     return ProcessMap(entry.title, entry.address, bands, others)
         return None
 
-    def _read_map(self, view: CompiledView) -> tuple[list[MapBand], list[Named]]:
+    def _reading_map(self, view: CompiledView) -> Reading[tuple[list[MapBand], list[Named]]]:
         tree = Tree(self.visit, view, CARDS)
-        page = read_by_name(tree.roots, None, MAPS)
-        roots = [row.identity for row in page.rows if self._is_map(self.visit.reader.types[row.type].key)]
-        parts = [each for each in tree.children_of(roots) if self._is_map(self.visit.reader.types[each.type].key)]
+        page = yield from ask_for(first_by_name(tree.roots, MAPS))
+        roots = [row.identity for row in page if self._is_map(self.visit.reader.types[row.type].key)]
+        children = yield from tree.children_of(roots)
+        parts = [each for each in children if self._is_map(self.visit.reader.types[each.type].key)]
         opened = [each.element for each in (*roots, *parts[: MAPS * CARDS])]
-        branches = tree.grow(roots, opened, lambda place: "")
+        branches = yield from tree.grow(roots, opened, lambda place: "")
         bands = [band for branch in branches for band in self._bands(branch)]
         with_bands = {band.link.element for band in bands} | {
             branch.link.element for branch in branches if any(each.below for each in branch.below)
@@ -135,7 +134,16 @@ class StartPage:
         inside = [types[each] for each in types[key].insertables if each in types]
         return types[key].has_diagram and bool(inside) and not any(each.lives_in_diagrams for each in inside)
 
-    def _read_released(self) -> list[tuple[Identity, datetime]]:
+    def _reading_lists(self) -> Reading[tuple[Released, dict[str, list[Identity]], dict[str, Named]]]:
+        """Read the versions that were released last, and the first elements of the facets by which people begin."""
+        listed = [each for each in self.facets if each.name in ENTRY_FACETS]
+        released, *pages = yield [self._released_last(), *(self._first(each) for each in listed)]
+        firsts = {entry.name: [row.identity for row in page] for entry, page in zip(listed, pages, strict=True)}
+        shown = [each for each, _ in released] + [each for some in firsts.values() for each in some]
+        names = yield from ask_for(version_names_of({each.version for each in shown}))
+        return released, firsts, {each.element: each for each in self.visit.links(shown, names)}
+
+    def _released_last(self) -> Question[Released]:
         names = {each.name for each in self.facets}
         ids = self.visit.configuration.type_ids
         types = [str(ids[key]) for key, type in self.visit.configuration.types.items() if type.facet in names]
@@ -145,10 +153,13 @@ class StartPage:
             JOIN elements_element e ON e.id = n.element_id AND e.published_id = n.id
             JOIN elements_elementversion v ON v.id = n.id
             WHERE e.type_id = ANY(%s::uuid[]) ORDER BY n.released_on DESC, e.id LIMIT {NEWS}"""  # noqa: S608  constants
-        return [(Identity(*identity), released_on) for *identity, released_on in fetch(sql, [types])]
+        return Question(
+            sql,
+            [id_array(types)],
+            lambda rows: [(Identity(*identity), released_on) for *identity, released_on in rows],
+        )
 
-    def _read_first(self, entry: FacetEntry) -> list[Identity]:
+    def _first(self, entry: FacetEntry) -> Question[list[VersionRow]]:
         ids = self.visit.configuration.type_ids
         types = [str(ids[each.key]) for each in entry.types if not each.lives_in_diagrams]
-        page = read_by_name(selecting.of_types(self.visit.reader.audience, types), None, ENTRIES + 1)
-        return [row.identity for row in page.rows]
+        return first_by_name(selecting.of_types(self.visit.reader.audience, types), ENTRIES + 1)

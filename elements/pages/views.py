@@ -14,14 +14,12 @@ from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.http import require_safe
 
-from elements.appearance import read_appearance
-from elements.models import Appearance
 from elements.pages.appearance import look_of, menu_of
 from elements.pages.copying import copying_of_element, copying_of_facet
 from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementReaderPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
-from elements.pages.navigation import FacetEntry, languages, read_facets
+from elements.pages.navigation import Frame, languages, reading_frame
 from elements.pages.search import SearchPage, SearchQuery, suggestions
 from elements.pages.start_page import StartPage
 from elements.pages.uses import UsesPage, uses_address
@@ -32,8 +30,9 @@ from elements.presentation.page_subscriptions import subscribing_of
 from elements.presentation.values import show_day
 from elements.reading.former import Former, find_former
 from elements.reading.referrers import context_names
-from elements.reading.rows import VersionRow, find_version
+from elements.reading.rows import VersionRow, finding_version
 from facets.configuration import configuration_of
+from repository_site.core.database.statements import Reading, read, read_together
 from repository_site.core.problems import NotFound
 from repository_site.core.search_options import TEMPLATE
 from repository_site.core.wording import GUID, clean_text
@@ -56,9 +55,9 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @reader_page
 def storage_page(request: HttpRequest, visit: Visit) -> HttpResponse:
-    facets, found = read_facets(visit), read_appearance()
-    page = StartPage(visit, menu_of(visit, facets, found))
-    return _render(request, visit, "pages/storage.html", {"page": page}, facets, found)
+    [frame] = read_frame(visit)
+    page = StartPage(visit, menu_of(visit, frame.facets, frame.appearance))
+    return _render(request, visit, "pages/storage.html", {"page": page}, frame)
 
 
 @reader_page
@@ -67,31 +66,31 @@ def facet_page(request: HttpRequest, visit: Visit, facet: str) -> HttpResponseBa
     name = compiled.facet.name
     if name != facet:
         return redirect(_with_query(request, visit.facet_address(name)))
-    facets = read_facets(visit)
     given = request.GET
+    frame, opened = read_frame(visit, _finding(visit, given.get("open", "")))
     query = FacetQuery(
         is_list=given.get("as") == "list" or bool(given.get("filter")),
         type=given.get("type", ""),
         prefix=clean_text(given.get("begins", "")),
         after=given.get("after", ""),
-        opened=_find(visit, given.get("open", "")),
+        opened=opened,
         view=compiled.view(given["view"]).view.name if given.get("view") else "",
         filter=given.get("filter", ""),
     )
-    types = [type for entry in facets if entry.name == name for type in entry.types]
+    types = [type for entry in frame.facets if entry.name == name for type in entry.types]
     page = FacetPage(visit, compiled, types, query)
     context = {"page": page, "current": name, "copying": copying_of_facet(request, page)}
-    return _render(request, visit, "pages/facet.html", context, facets)
+    return _render(request, visit, "pages/facet.html", context, frame)
 
 
 @reader_page
 def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) -> HttpResponseBase:
     visit.configuration.facet(facet)
-    row, former = _found(visit, identity)
+    frame, row, former = _found(visit, identity)
     if row is None and former is None:
         raise NotFound(_("This element does not exist."))
     if row is None:
-        return _missing(request, visit, 410)
+        return _missing(request, visit, 410, frame=frame)
     own = visit.reader.types[row.type].facet
     if own != facet:
         # The address names another facet: redirect to the page of the element.
@@ -102,21 +101,22 @@ def element_page(request: HttpRequest, visit: Visit, facet: str, identity: str) 
     edits = works_in_office(caller_of(request))
     office = reverse("admin:elements_element_change", args=[row.element]) if edits else ""
     children = _number(given.get("children", ""))
-    page = ElementReaderPage(own_visit, row, children, asked, office_address=office, former=former)
+    subscribing = subscribing_of(request, row.element)
+    page = ElementReaderPage(own_visit, row, children, asked, office_address=office, former=former, beside=subscribing)
     context = {
         "page": page,
         "current": own,
         "edit_address": office,
-        "subscribing": subscribing_of(request, row.element),
+        "subscribing": page.beside,
         "copying": copying_of_element(request, page),
     }
-    return _render(request, visit, "pages/element.html", context, read_facets(visit))
+    return _render(request, visit, "pages/element.html", context, frame)
 
 
 @reader_page
 def uses_page(request: HttpRequest, visit: Visit, facet: str, identity: str) -> HttpResponseBase:
     visit.configuration.facet(facet)
-    row, _former = _found(visit, identity)
+    frame, row, _former = _found(visit, identity)
     if row is None:
         raise NotFound(_("This element does not exist."))
     own = visit.reader.types[row.type].facet
@@ -127,23 +127,22 @@ def uses_page(request: HttpRequest, visit: Visit, facet: str, identity: str) -> 
     if context and context not in context_names(visit.configuration):
         raise NotFound(_("This related context does not exist."))
     page = UsesPage(visit, row, context, _number(given.get("page", "")))
-    return _render(request, visit, "pages/uses_page.html", {"page": page, "current": own}, read_facets(visit))
+    return _render(request, visit, "pages/uses_page.html", {"page": page, "current": own}, frame)
 
 
 @reader_page
 def search_page(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     given = request.GET
     text = clean_text(given.get("q", ""))
-    if (found := _find(visit, text)) is not None:
+    frame, found = read_frame(visit, _finding(visit, text))
+    if found is not None:
         return redirect(visit.address(found))
     facet, type = given.get("facet", ""), given.get("type", "")
     if type and type not in visit.configuration.types:
         raise NotFound(_("This type does not exist."))
     name = visit.configuration.facet(facet).facet.name if facet else ""
     query = SearchQuery(text, name, type, clean_text(given.get("state", "")), _number(given.get("page", "")))
-    return _render(
-        request, visit, "pages/search.html", {"page": SearchPage(visit, query), "query": query}, read_facets(visit)
-    )
+    return _render(request, visit, "pages/search.html", {"page": SearchPage(visit, query), "query": query}, frame)
 
 
 @reader_page
@@ -176,26 +175,35 @@ def _show_not_found(request: HttpRequest) -> HttpResponse:
 _not_found = in_scope(_show_not_found, snapshot=True)
 
 
-def _missing(request: HttpRequest, visit: Visit, status: int, context: dict[str, Any] | None = None) -> ReadPage:
+def _missing(
+    request: HttpRequest, visit: Visit, status: int, context: dict[str, Any] | None = None, frame: Frame | None = None
+) -> ReadPage:
     """Return the page of an address that leads nowhere: 410 if readers could see something there once, else 404."""
     shown = {"is_gone": status == 410, **(context or {})}
-    page = _render(request, visit, "pages/missing.html", shown, read_facets(visit))
+    page = _render(request, visit, "pages/missing.html", shown, frame or read_frame(visit)[0])
     page.status_code = status
     return page
 
 
-def _find(visit: Visit, identity: str) -> VersionRow | None:
+def read_frame(visit: Visit, *others: Reading[Any]) -> list[Any]:
+    """Return what all pages show, and what is read together with it."""
+    return read_together(reading_frame(visit), *others)
+
+
+def _finding(visit: Visit, identity: str) -> Reading[VersionRow | None]:
     """Return the version that an id addresses for this reader (D6)."""
-    return find_version(visit.reader.audience, identity) if GUID.fullmatch(identity) else None
+    if not GUID.fullmatch(identity):
+        return None
+    return (yield from finding_version(visit.reader.audience, identity))
 
 
-def _found(visit: Visit, identity: str) -> tuple[VersionRow | None, Former | None]:
+def _found(visit: Visit, identity: str) -> tuple[Frame, VersionRow | None, Former | None]:
     """Return the version that an id addresses, or else what was published with this id and what replaces it (D411)."""
-    row = _find(visit, identity)
+    frame, row = read_frame(visit, _finding(visit, identity))
     if row is not None or not GUID.fullmatch(identity):
-        return row, None
+        return frame, row, None
     former = find_former(visit.reader, identity)
-    return _find(visit, former.successor or "") if former else None, former
+    return frame, read(_finding(visit, former.successor or "")) if former else None, former
 
 
 def _number(text: str) -> int:
@@ -212,17 +220,15 @@ def _render(
     visit: Visit,
     template: str,
     context: dict[str, Any],
-    facets: list[FacetEntry],
-    appearance: Appearance | None = None,
+    shown: Frame,
 ) -> ReadPage:
-    found = appearance or read_appearance()
-    look = look_of(visit, storage_of(request), found)
+    look = look_of(visit, storage_of(request), shown.appearance)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)
     frame = {
         "visit": visit,
         "look": look,
         "storage_title": look.title,
-        "facets": menu_of(visit, facets, found),
+        "facets": menu_of(visit, shown.facets, shown.appearance),
         "languages": languages(request, visit),
         "lang": tag,
         "dir": writing(visit.lcid).text_direction,

@@ -29,7 +29,7 @@ from storage.extension import UserDirectory
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
 from storage.options import Role
-from storage.tenancy.scope import tenant_scope
+from storage.tenancy.scope import reading_scope
 
 GROUPS = "userGroups"
 INVARIANT = str(INVARIANT_CULTURE)
@@ -175,7 +175,7 @@ def _references(elements: Iterable[UUID]) -> list[ReferenceInput]:
 
 
 def _user_names(storage: Storage, users: Collection[UUID]) -> dict[UUID, str]:
-    with tenant_scope(storage):
+    with reading_scope(storage):
         cultures = storage.culture_set()
         return dict(read_names(users, (), language_culture(get_language(), cultures), cultures).elements)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,10 +16,10 @@ from elements.people.addressees import read_addressees
 from elements.permissions import sees_drafts
 from elements.reading.assembly.assembler import ancestors
 from elements.reading.names import language_culture, read_names
-from elements.reading.rows import Audience, read_identities, read_parents
+from elements.reading.rows import Audience, identities_of, parents_of, read_parents
 from elements.reading.visible_events import visible_events
 from facets.configuration import Configuration
-from repository_site.core.database.statements import fetch, id_array, look_up
+from repository_site.core.database.statements import Question, Reading, ask_for, id_array, read, rows_of, side_by_side
 from repository_site.core.problems import Forbidden, Invalid
 from storage.access.callers import Caller, CallerKind
 from storage.messages.recipients import USER, find_recipient, need_recipients, person_key
@@ -89,9 +90,17 @@ def unsubscribe(caller: Caller, element: UUID) -> bool:
     return bool(Subscription.objects.filter(recipient=recipient, element_id=element).delete()[0])
 
 
-def subscription_of(caller: Caller, element: str) -> Subscription | None:
+def subscription_of(caller: Caller, element: str) -> Question[Subscription | None]:
+    """Return the subscription of a caller to an element."""
     key = person_key(caller.element_id, caller.label)
-    return Subscription.objects.filter(recipient__key=key, element_id=element).first() if key else None
+    names = ["id", "storage_id", "recipient_id", "element_id", "is_subtree", "created_on"]
+    sql = f"""SELECT {", ".join(f"s.{each}" for each in names)} FROM storage_subscription s
+        JOIN storage_recipient r ON r.id = s.recipient_id WHERE r.key = %s AND s.element_id = %s::uuid"""  # noqa: S608  constants
+    return Question(
+        sql if key else "",
+        [key, element],
+        lambda rows: Subscription.from_db(connection.alias, names, rows[0]) if rows else None,
+    )
 
 
 def read_subscribers(
@@ -136,7 +145,10 @@ def subscribers_of(elements: Collection[str]) -> dict[str, set[str]]:
 
 
 def _above(elements: Collection[str]) -> dict[str, list[str]]:
-    parents: Mapping[str, str | None] = read_parents(sorted(elements)) if elements else {}
+    return _ancestors_of(elements, read_parents(sorted(elements)))
+
+
+def _ancestors_of(elements: Collection[str], parents: Mapping[str, str | None]) -> dict[str, list[str]]:
     return {element: list(ancestors(parents.get(element), parents)) for element in elements}
 
 
@@ -144,16 +156,27 @@ def changes_of_subscriptions(
     configuration: Configuration, caller: Caller, since: datetime, most: int
 ) -> list[SubscribedChange]:
     """Return the last change of each element that the caller subscribes to and can see, newest first."""
-    recipient = find_recipient(person_key(caller.element_id, caller.label))
-    own = list(Subscription.objects.filter(recipient=recipient)) if recipient else []
-    direct = {str(each.element_id) for each in own}
-    subtrees = {str(each.element_id) for each in own if each.is_subtree}
+    return read(reading_changes(configuration, caller, since, most))
+
+
+def reading_changes(
+    configuration: Configuration, caller: Caller, since: datetime, most: int
+) -> Reading[list[SubscribedChange]]:
+    sql = """SELECT s.element_id::text, s.is_subtree FROM storage_subscription s
+        JOIN storage_recipient r ON r.id = s.recipient_id WHERE r.key = %s"""
+    key = person_key(caller.element_id, caller.label)
+    own = yield from rows_of(sql if key else "", [key])
+    direct = {element for element, _ in own}
+    subtrees = {element for element, is_subtree in own if is_subtree}
     last: dict[str, SubscribedChange] = {}
     only = visible_events(caller, configuration)
-    for each in _events(direct, since, only) + (_events_below(subtrees, since, only) if subtrees else []):
+    above_all, below = yield from side_by_side(
+        ask_for(_events(direct, since, only)), _reading_events_below(subtrees, since, only)
+    )
+    for each in [*above_all, *below]:
         if each.element not in last or last[each.element].time < each.time:
             last[each.element] = each
-    seen = read_identities(Audience(sees_drafts(caller)), list(last))
+    seen = yield from ask_for(identities_of(Audience(sees_drafts(caller)), list(last)))
     shown = [each for each in last.values() if each.element in seen]
     return sorted(shown, key=lambda each: each.time, reverse=True)[:most]
 
@@ -161,25 +184,26 @@ def changes_of_subscriptions(
 _COLUMNS = "e.subject_id::text, e.version_id::text, e.type, e.time, e.caller_id, e.caller_label"
 
 
-def _events(elements: Collection[str], since: datetime, only: Condition) -> list[SubscribedChange]:
+def _events(elements: Collection[str], since: datetime, only: Condition) -> Question[list[SubscribedChange]]:
     """Return the last event of each element. The index leads to it, however many events the element has."""
-    if not elements:
-        return []
     sql = f"""SELECT one.* FROM unnest(%s::uuid[]) AS s(id) CROSS JOIN LATERAL (
             SELECT {_COLUMNS} FROM storage_event e
             WHERE e.subject_id = s.id AND e.time > %s AND e.version_id IS NOT NULL AND {only.sql}
             ORDER BY e.time DESC LIMIT 1) AS one"""  # noqa: S608  constants
-    return [SubscribedChange(*row) for row in look_up(sql, [id_array(elements), since, *only.parameters])]
+    parameters = [id_array(elements), since, *only.parameters]
+    return Question(sql if elements else "", parameters, lambda rows: [SubscribedChange(*row) for row in rows])
 
 
-def _events_below(roots: Collection[str], since: datetime, only: Condition) -> list[SubscribedChange]:
+def _reading_events_below(roots: Collection[str], since: datetime, only: Condition) -> Reading[list[SubscribedChange]]:
     """Look upwards from recent events: a subtree can have any number of elements.
 
     The limit is inside: in a quiet storage, the other conditions would lead to the very first event.
     """
     sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM storage_event o WHERE o.number IS NOT NULL
-            ORDER BY o.number DESC LIMIT %s) e
+            ORDER BY o.number DESC LIMIT {LOOKED_AT}) e
         WHERE e.time > %s AND e.version_id IS NOT NULL AND {only.sql}"""  # noqa: S608  constants
-    recent = [SubscribedChange(*row) for row in fetch(sql, [LOOKED_AT, since, *only.parameters])]
-    above = _above({each.element for each in recent})
+    found = yield from rows_of(sql if roots else "", [since, *only.parameters])
+    recent = [SubscribedChange(*row) for row in found]
+    elements = {each.element for each in recent}
+    above = _ancestors_of(elements, (yield from ask_for(parents_of(sorted(elements)))))
     return [each for each in recent if not set(roots).isdisjoint(above[each.element])]

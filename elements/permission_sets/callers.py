@@ -12,7 +12,8 @@ from facets.blueprint.definitions import ElementType
 from facets.clearance import scope_limits
 from facets.configuration import configuration_of
 from facets.permission_sets import Limited, Limits, PermissionSets
-from repository_site.core.database.statements import id_array, look_up
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, ask, id_array, look_up
 from repository_site.core.wording import GUID
 from storage.extension import LimitedCaller
 from storage.models import Storage
@@ -52,11 +53,17 @@ def limits_of_person(storage: Storage, user: UUID | None, roles: Collection[Role
 
 def denied_on(elements: Collection[str]) -> Denied:
     """Return what sets deny the caller of the scope, by element; elements without limits are missing."""
+    return ask(denials_of(elements))
+
+
+def denials_of(elements: Collection[str]) -> Question[Denied]:
     limits = scope_limits()
-    if limits is None or not elements:
-        return {}
-    found = {element: limits.on(numbers) for element, numbers in numbers_of(elements).items()}
-    return {element: frozenset(PERMISSIONS[each] for each in denied) for element, denied in found.items() if denied}
+
+    def understand(rows: list[Row]) -> Denied:
+        found = {element: limits.on((own, facet)) for element, own, facet in rows} if limits else {}
+        return {element: frozenset(PERMISSIONS[each] for each in denied) for element, denied in found.items() if denied}
+
+    return Question(NUMBERS if limits is not None and elements else "", [id_array(elements)], understand)
 
 
 def numbers_of(elements: Collection[str]) -> dict[str, tuple[int, int]]:

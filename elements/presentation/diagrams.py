@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from elements.diagrams.drawables import DEFAULT_LAYOUT, LayoutKey
 from elements.presentation.labels import Labels
-from elements.reading.diagrams.pictures import draw_diagram, name_of, read_drawn_shapes
+from elements.reading.diagrams.pictures import DrawnShapes, draw_diagram, name_of
 from elements.reading.rows import VersionRow
 
 LONGEST_FILE_NAME = 80
@@ -40,11 +40,16 @@ def read_layout(given: str) -> LayoutKey:
     return next((each for each in LayoutKey if each.casefold() == given.casefold()), DEFAULT_LAYOUT)
 
 
-def read_picture(
-    labels: Labels, row: VersionRow, layout: LayoutKey, selected: str | None, address: Callable[[LayoutKey], str]
+def picture_of(
+    labels: Labels,
+    row: VersionRow,
+    drawn: DrawnShapes,
+    layout: LayoutKey,
+    selected: str | None,
+    address: Callable[[LayoutKey], str],
 ) -> DiagramPicture:
-    """Read a diagram. It is drawn when the page is rendered; `address` returns the page with another layout."""
-    drawn = read_drawn_shapes(labels.reader, row, layout)
+    """Return the picture of a diagram. It is drawn when the page is rendered; `address` returns the page with another
+    layout."""
 
     @cache
     def picture() -> SafeString:

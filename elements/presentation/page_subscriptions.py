@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 from elements.people.subscriptions import can_subscribe, subscribe, subscription_of, unsubscribe
 from elements.presentation.page_requests import reader_of
 from elements.reading.rows import find_version
+from repository_site.core.database.statements import Reading, ask_for
 from repository_site.core.problems import NotFound
 from storage.models import Subscription
 from storage.pages import caller_of, in_scope
@@ -32,13 +33,13 @@ class Subscribing:
     back: str
 
 
-def subscribing_of(request: HttpRequest, element: str) -> Subscribing | None:
+def subscribing_of(request: HttpRequest, element: str) -> Reading[Subscribing | None]:
     """Return the button for an element; None for visitors who have not signed in."""
     caller = caller_of(request)
     if not can_subscribe(caller):
         return None
-    address = reverse("reader:subscribe", args=[element])
-    return Subscribing(subscription_of(caller, element), address, request.get_full_path())
+    found = yield from ask_for(subscription_of(caller, element))
+    return Subscribing(found, reverse("reader:subscribe", args=[element]), request.get_full_path())
 
 
 @require_POST

@@ -10,9 +10,11 @@ from elements.presentation.labels import Labels, Named
 from elements.reading.assembly.response_addresses import REPORTING
 from elements.reading.lists import selection as selecting
 from elements.reading.lists.selection import Selection
+from elements.reading.names import version_names_of
 from elements.reading.rows import BY_POSITION, IDENTITY, Audience, Identity
 from facets.configuration import CompiledFacet, CompiledView
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, Reading, ask_for, id_array
 
 # Levels of a tree that are shown: the templates call themselves for each level, and Python limits that.
 LEVELS = 64
@@ -80,8 +82,9 @@ class Tree:
     def roots(self) -> Selection:
         return selecting.roots_of_types(self.audience, self.root_types)
 
-    def children_of(self, parents: Sequence[Identity]) -> list[Identity]:
-        below = _read_below(self.audience, [each.element for each in parents], self.types, self.siblings)
+    def children_of(self, parents: Sequence[Identity]) -> Reading[list[Identity]]:
+        question = _below(self.audience, [each.element for each in parents], self.types, self.siblings)
+        below = yield from ask_for(question)
         return [each for parent in parents for each in below.get(parent.element, ())]
 
     def grow(
@@ -91,13 +94,15 @@ class Tree:
         toggle: Callable[[TreePlace], str],
         offers: Callable[[Named], Sequence[AddableType]] = lambda link: (),
         moves: Callable[[TreeStep], Mapping[str, object] | None] = lambda at: None,
-    ) -> list[Branch]:
-        below = _read_below(self.audience, opened, self.types, self.siblings + 1)
+    ) -> Reading[list[Branch]]:
+        below = yield from ask_for(_below(self.audience, opened, self.types, self.siblings + 1))
         shown = [*roots, *(each for some in below.values() for each in some)]
-        parents = _parents_among(self.audience, [each.element for each in shown], self.types)
-        growing = _Growing(
-            below, parents, self.labels.read_links(shown), frozenset(opened), self.siblings, toggle, offers, moves
-        )
+        parents, names = yield [
+            _parents_among(self.audience, [each.element for each in shown], self.types),
+            version_names_of({each.version for each in shown}),
+        ]
+        links = {each.element: each for each in self.labels.links(shown, names)}
+        growing = _Growing(below, parents, links, frozenset(opened), self.siblings, toggle, offers, moves)
         return growing.branches(roots, ())
 
 
@@ -141,28 +146,28 @@ class _Growing:
         )
 
 
-def _read_below(
+def _below(
     audience: Audience, parents: Sequence[str], types: Sequence[str], limit: int
-) -> dict[str, list[Identity]]:
-    if not parents:
-        return {}
+) -> Question[dict[str, list[Identity]]]:
     sql = f"""SELECT c.* FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
             SELECT e.parent_id::text AS parent, e.position AS place, e.rank, e.id AS own, {IDENTITY}
             FROM elements_element e JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[]) ORDER BY {BY_POSITION} LIMIT %s) AS c
         ORDER BY c.parent, c.place, c.rank, c.own"""  # noqa: S608  constants
-    found: dict[str, list[Identity]] = {}
-    for parent, _place, _rank, _own, *identity in fetch(sql, [list(parents), list(types), limit]):
-        found.setdefault(parent, []).append(Identity(*identity))
-    return found
+
+    def understand(rows: list[Row]) -> dict[str, list[Identity]]:
+        found: dict[str, list[Identity]] = {}
+        for parent, _place, _rank, _own, *identity in rows:
+            found.setdefault(parent, []).append(Identity(*identity))
+        return found
+
+    return Question(sql if parents else "", [id_array(parents), id_array(types), limit], understand)
 
 
-def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[str]) -> set[str]:
+def _parents_among(audience: Audience, elements: Sequence[str], types: Sequence[str]) -> Question[set[str]]:
     wanted = list(dict.fromkeys(elements))
-    if not wanted:
-        return set()
     # With the order the planner uses the index, however many children it expects.
     sql = f"""SELECT p.id::text FROM unnest(%s::uuid[]) AS p(id) CROSS JOIN LATERAL (
             SELECT FROM elements_element e WHERE e.parent_id = p.id AND e.type_id = ANY(%s::uuid[])
             AND e.{audience.pointer} IS NOT NULL ORDER BY {BY_POSITION} LIMIT 1) AS one"""  # noqa: S608  constants
-    return {row[0] for row in fetch(sql, [wanted, list(types)])}
+    return Question(sql if wanted else "", [id_array(wanted), id_array(types)], lambda rows: {row[0] for row in rows})

@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from elements.presentation.labels import Labels, Named, Text
 from elements.reading.bounds import TooHeavy
 from elements.reading.diagrams.picture_notes import BY_FACET, NoteKind
-from elements.reading.referrers import Referrer, Referrers, read_referrers, referring_contexts
+from elements.reading.referrers import Referrer, Referrers, reading_referrers, referring_contexts
 from elements.reading.rows import VersionRow
 from facets.blueprint.definitions import ElementType
+from repository_site.core.database.statements import Reading, read
 
 # Anchor of the first section.
 ANCHOR = "uses"
@@ -116,8 +117,12 @@ class Uses:
 
 def read_uses(labels: Labels, row: VersionRow, name: Text, limit: int) -> Uses:
     """Return the first uses, for the page of the element; none if their names are too long to be read together."""
+    return read(reading_uses(labels, row, name, limit))
+
+
+def reading_uses(labels: Labels, row: VersionRow, name: Text, limit: int) -> Reading[Uses]:
     try:
-        found = read_referrers(labels.reader, row, limit=limit)
+        found = yield from reading_referrers(labels.reader, row, limit=limit)
     except TooHeavy:
         found = Referrers((), {}, is_complete=False)
     return Uses(labels, row, name, found)

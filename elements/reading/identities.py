@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from elements.reading.content_state import NO_STATE, ContentState
-from elements.reading.rows import Audience, Identity, read_identities
+from elements.reading.rows import Audience, Identity, identities_of
+from repository_site.core.database.statements import Reading, ask_for, read
 
 # Cache limits over all storages: identities, texts and names, at 300 to 500 bytes each, and number of states.
 MOST_KEPT = 50_000
@@ -90,13 +91,16 @@ class Identities:
 
     def read(self, elements: Collection[str]) -> dict[str, Identity]:
         """Return identities by element id, without those that the audience must not see."""
+        return read(self.reading(elements))
+
+    def reading(self, elements: Collection[str]) -> Reading[dict[str, Identity]]:
         if self._known is None:
-            return read_identities(self.audience, elements)
+            return (yield from ask_for(identities_of(self.audience, elements)))
         known = self._known.found
         missing = [each for each in elements if each not in known]
         if not missing:
             return {each: identity for each in elements if (identity := known[each]) is not None}
-        found = read_identities(self.audience, missing)
+        found = yield from ask_for(identities_of(self.audience, missing))
         if len(known) + len(missing) <= most_of_a_kind():
             known.update({each: found.get(each) for each in missing})
         found.update({each: identity for each in elements if (identity := known.get(each)) is not None})

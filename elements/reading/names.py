@@ -11,8 +11,9 @@ import orjson
 
 from elements.naming import NAME
 from elements.values.checking import is_empty
-from repository_site.core.database.statements import fetch
-from storage.access.staff import staff_names
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, Reading, ask, id_array, read
+from storage.access.staff import staff_names_of
 from storage.localisation.cultures import INVARIANT_CULTURE, CultureSet, fallback_culture, preferred_culture
 
 # Characters of a name that people get to see. A page can have thousands of names, and each may have a megabyte.
@@ -66,19 +67,31 @@ class ElementNames:
 
 def read_names(elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet) -> ElementNames:
     """Read names in two statements. An element has the name of its newest version, or else its id."""
-    sql = f"""SELECT e.id, {SHOWN} FROM elements_element e
-        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s)"""  # noqa: S608  constants
-    rows = fetch(sql, [list(elements)]) if elements else []
-    named = {
-        element: chosen_name(orjson.loads(names or "{}"), culture, cultures) or str(element) for element, names in rows
-    }
-    return ElementNames(named, staff_names(labels))
+    return read(reading_names(elements, labels, culture, cultures))
+
+
+def reading_names(
+    elements: Collection[UUID], labels: Collection[str], culture: int, cultures: CultureSet
+) -> Reading[ElementNames]:
+    sql = f"""SELECT e.id, ({SHOWN})::text FROM elements_element e
+        JOIN elements_elementversion v ON v.id = e.newest_id WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
+
+    def understand(rows: list[Row]) -> dict[UUID, str]:
+        chosen = ((element, chosen_name(orjson.loads(names or "{}"), culture, cultures)) for element, names in rows)
+        return {element: name or str(element) for element, name in chosen}
+
+    question = Question(sql if elements else "", [id_array(map(str, elements))], understand)
+    return ElementNames(*(yield [question, staff_names_of(labels)]))
 
 
 def read_version_names(versions: Collection[str]) -> dict[str, ByCulture]:
     """Return names by version, for people, without unnamed versions. The caller has already checked visibility."""
-    if not versions:
-        return {}
-    sql = f"""SELECT v.id::text, {SHOWN} FROM elements_elementversion v
+    return ask(version_names_of(versions))
+
+
+def version_names_of(versions: Collection[str]) -> Question[dict[str, ByCulture]]:
+    sql = f"""SELECT v.id::text, ({SHOWN})::text FROM elements_elementversion v
         WHERE v.id = ANY(%s::uuid[]) AND v.attributes -> '{NAME}' IS NOT NULL"""  # noqa: S608  constants
-    return {version: orjson.loads(names) for version, names in fetch(sql, [list(versions)])}
+    return Question(
+        sql if versions else "", [id_array(versions)], lambda rows: {row[0]: orjson.loads(row[1]) for row in rows}
+    )

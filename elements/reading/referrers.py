@@ -19,7 +19,8 @@ from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, VersionRow
 from facets.blueprint.definitions import ElementType, Property
 from facets.configuration import Configuration
-from repository_site.core.database.statements import id_array, look_up, text_array
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import Question, Reading, ask_for, id_array, read, rows_of, text_array
 
 # References to an element that are read, also those of old versions (D419); as many lanes, and steps in lanes.
 MOST_READ = 5_000
@@ -144,14 +145,20 @@ def read_referrers(
 ) -> Referrers:
     """Return the elements that refer to an element in these contexts, or in any. The caller has already checked that
     the reader sees the element. Raise TooHeavy if the names of the page are too long together."""
-    answer = look_up(_find(reader.audience), _parameters(reader, of, contexts, limit, offset))
+    return read(reading_referrers(reader, of, contexts, limit=limit, offset=offset))
+
+
+def reading_referrers(
+    reader: Reader, of: VersionRow, contexts: Collection[str] = (), *, limit: int, offset: int = 0
+) -> Reading[Referrers]:
+    answer = yield from rows_of(_find(reader.audience), _parameters(reader, of, contexts, limit, offset))
     counts = {context: number for kind, context, _, number in answer if kind == COUNT}
     read = sum(number for kind, _, _, number in answer if kind == READ)
     found = sorted((number, context, id) for kind, context, id, number in answer if kind == USE)
-    places = _read_diagrams(reader.audience, {id for _, _, id in found})
+    places = yield from ask_for(_diagrams_of(reader.audience, {id for _, _, id in found}))
     owners = {owner for each in places.values() for _, owner in each}
-    identities = reader.identities.read({id for _, _, id in found} | owners)
-    names = read_whole_names({each.version for each in identities.values()})
+    identities = yield from reader.identities.reading({id for _, _, id in found} | owners)
+    names = yield from reading_whole_names({each.version for each in identities.values()})
 
     def diagrams(id: str) -> list[DiagramOfReferrer]:
         shown = ((shape, identities[owner]) for shape, owner in places.get(id, ()) if owner in identities)
@@ -168,7 +175,11 @@ def read_referrers(
 
 def read_whole_names(versions: Collection[str]) -> dict[str, ByCulture]:
     """Return names by version; raise TooHeavy if they are too long together (D188)."""
-    found = rows.read_versions(versions, only=(NAME,), most=most_text(len(versions)))
+    return read(reading_whole_names(versions))
+
+
+def reading_whole_names(versions: Collection[str]) -> Reading[dict[str, ByCulture]]:
+    found = yield from rows.reading_versions(versions, only=(NAME,), most=most_text(len(versions)))
     return {version: read_exactly(row.attributes).get(NAME, {}) for version, row in found.items()}
 
 
@@ -205,15 +216,18 @@ def _parameters(reader: Reader, of: VersionRow, contexts: Collection[str], limit
     ]
 
 
-def _read_diagrams(audience: Audience, elements: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+def _diagrams_of(audience: Audience, elements: Collection[str]) -> Question[dict[str, list[tuple[str, str]]]]:
     """Return shapes and the elements whose diagrams have them, by the element that they show."""
-    if not elements:
-        return {}
     columns = "s.id::text AS shape, o.id::text AS owner, s.position, v.sort_name AS name"
     diagrams = DIAGRAMS.format(columns=columns, pointer=audience.pointer, element="e.id", limit=MOST_DIAGRAMS)
     sql = f"""SELECT e.id::text, d.shape, d.owner FROM unnest(%s::uuid[]) AS e(id)
         CROSS JOIN LATERAL ({diagrams}) d ORDER BY e.id, d.name, d.owner, d.position"""  # noqa: S608  constants
-    found: dict[str, list[tuple[str, str]]] = {}
-    for id, shape, owner in look_up(sql, [id_array(sorted(elements)), id_array(sorted(audience.closed))]):
-        found.setdefault(id, []).append((shape, owner))
-    return found
+
+    def understand(rows: list[Row]) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = {}
+        for id, shape, owner in rows:
+            found.setdefault(id, []).append((shape, owner))
+        return found
+
+    parameters = [id_array(sorted(elements)), id_array(sorted(audience.closed))]
+    return Question(sql if elements else "", parameters, understand)

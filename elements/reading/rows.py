@@ -17,7 +17,17 @@ from elements.reading.bounds import TooHeavy, at_most, halved, most_rows, most_t
 from facets.blueprint.cycles import EVER_PUBLISHED
 from repository_site.core.database.narrowing import IDENTIFIED_LATER
 from repository_site.core.database.prepared import Row
-from repository_site.core.database.statements import Question, ask, id_array, look_up, text_array
+from repository_site.core.database.statements import (
+    Question,
+    Reading,
+    ask,
+    ask_for,
+    id_array,
+    look_up,
+    read,
+    rows_of,
+    text_array,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +137,14 @@ def row_columns(attributes: str, *, for_reporting: bool = False) -> str:
 
 def find_version(audience: Audience, identity: str) -> VersionRow | None:
     """Return the version that an id addresses: a version, or the version of an element that the reader sees (D6)."""
-    found = find_any_version(audience, identity)
-    if found is not None and found.attributes is None:
+    return read(finding_version(audience, identity))
+
+
+def finding_version(audience: Audience, identity: str) -> Reading[VersionRow | None]:
+    found = yield from ask_for(any_version(audience, identity))
+    if found is None or not audience.can_open(found):
+        return None
+    if found.attributes is None:
         raise TooHeavy
     return found
 
@@ -163,6 +179,19 @@ def read_versions(
 
     Raise TooHeavy if the attributes have more than `most` bytes together. Reads of the API have this bound (D188).
     """
+    return read(
+        reading_versions(versions, with_attributes=with_attributes, for_reporting=for_reporting, only=only, most=most)
+    )
+
+
+def reading_versions(
+    versions: Collection[str],
+    *,
+    with_attributes: bool = True,
+    for_reporting: bool = False,
+    only: Collection[str] | None = None,
+    most: int | None = None,
+) -> Reading[dict[str, VersionRow]]:
     if not versions:
         return {}
     attributes = "NULL" if not with_attributes else "t.attributes" if most is None else BOUNDED_TEXT
@@ -172,15 +201,16 @@ def read_versions(
     ids = id_array(versions)
     named = [] if only is None or not with_attributes else [sorted(only)]
     if most is None or not with_attributes:
-        return {row[3]: VersionRow(*row) for row in look_up(sql, [*named, ids])}
+        return {row[3]: VersionRow(*row) for row in (yield from rows_of(sql, [*named, ids]))}
     # If no version exceeds its share, all together do not exceed the whole. Otherwise the sum decides.
-    found = look_up(sql, [most // len(versions), *named, ids])
+    found = yield from rows_of(sql, [most // len(versions), *named, ids])
     if any(row[-1] is None for row in found):
         total = f"""SELECT coalesce(sum(octet_length(t.attributes)), 0) FROM elements_elementversion v {text}
             WHERE v.id = ANY(%s::uuid[])"""  # noqa: S608  constants
-        if look_up(total, [*named, ids])[0][0] > most:
+        [(size,)] = yield from rows_of(total, [*named, ids])
+        if size > most:
             raise TooHeavy
-        found = look_up(sql, [most, *named, ids])
+        found = yield from rows_of(sql, [most, *named, ids])
     return {row[3]: VersionRow(*row) for row in found}
 
 
@@ -221,12 +251,18 @@ def read_in_batches(versions: Collection[str]) -> Iterator[Collection[VersionRow
 
 def read_identities(audience: Audience, elements: Collection[str]) -> dict[str, Identity]:
     """Return identities by element id, without those that the reader must not see."""
-    if not elements:
-        return {}
+    return ask(identities_of(audience, elements))
+
+
+def identities_of(audience: Audience, elements: Collection[str]) -> Question[dict[str, Identity]]:
     sql = f"""SELECT {IDENTITY} FROM elements_element e
         JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = ANY(%s::uuid[])"""  # noqa: S608  constants
     hidden = audience.unnamed
-    return {row[0]: Identity(*row) for row in look_up(sql, [id_array(elements)]) if row[2] not in hidden}
+    return Question(
+        sql if elements else "",
+        [id_array(elements)],
+        lambda rows: {row[0]: Identity(*row) for row in rows if row[2] not in hidden},
+    )
 
 
 References = dict[str, dict[str, list[str]]]
@@ -324,15 +360,28 @@ def shapes_of(versions: Collection[str]) -> Question[Shapes]:
     return Question(sql if versions else "", [id_array(versions)], understand)
 
 
-def read_predecessors(shapes: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    if shapes:
-        most = most_rows(len(shapes))
-        sql = f"""SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
-            WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position LIMIT {most + 1:d}"""  # noqa: S608  constants
-        for shape, predecessor in at_most(look_up(sql, [id_array(shapes)]), most):
+def predecessors_of(shapes: Sequence[str]) -> Question[dict[str, list[str]]]:
+    most = most_rows(len(shapes))
+
+    def understand(rows: list[Row]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for shape, predecessor in at_most(rows, most):
             found.setdefault(shape, []).append(predecessor)
-    return found
+        return found
+
+    sql = f"""SELECT f.shape_id::text, f.predecessor_id::text FROM elements_shapeflow f
+        WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+    return Question(sql if shapes else "", [id_array(shapes)], understand)
+
+
+def predecessors_in(version: str) -> Question[dict[str, list[str]]]:
+    """Return the predecessors of the shapes of a diagram."""
+    every = predecessors_of(())
+    most = most_rows(1)
+    sql = f"""SELECT f.shape_id::text, f.predecessor_id::text
+        FROM elements_shape s JOIN elements_shapeflow f ON f.shape_id = s.id
+        WHERE s.version_id = %s::uuid ORDER BY f.shape_id, f.position LIMIT {most + 1:d}"""  # noqa: S608  constants
+    return Question(sql, [version], every.understand)
 
 
 Parents = dict[str, str | None]

@@ -5,9 +5,10 @@ The page offers what the API offers and calls the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -33,7 +34,7 @@ from elements.values.checking import NoInstant, instant_of, read_date_time
 from facets.blueprint.cycles import EVER_PUBLISHED, Category, Transition
 from facets.configuration import CompiledCycle
 from release.admin.lifecycle_log_rows import log_rows
-from release.admin.tasks.task_rows import open_tasks_of, task_rows
+from release.admin.tasks.task_rows import TaskRow, open_tasks_of, reading_task_rows
 from release.admin.tasks.task_texts import assignee_name, due_text, why_stuck
 from release.lifecycle.transitions import TransitionRequest, apply_transition, offered_transitions
 from release.lifecycle.versions import choose_source, create_version
@@ -42,6 +43,7 @@ from release.steps.effects import read_published
 from release.steps.locking import LifecycleVersion, OnLocked
 from release.steps.log import MAX_COMMENT, number_of
 from release.tasks.titles import task_title
+from repository_site.core.database.statements import Reading, ask_for, models_of
 from repository_site.core.problems import Forbidden, Invalid, NotFound, PreconditionFailed, Problem, Warned
 from repository_site.core.rest.errors import status_of
 from storage.back_office import storage_office
@@ -94,9 +96,9 @@ def lifecycle_version_of(page: ElementPage) -> LifecycleVersion:
     return LifecycleVersion(page.labels.configuration, page.caller, page.row, page.related, denied)
 
 
-def offers_of(page: ElementPage) -> list[OfferedTransition]:
+def offers_of(page: ElementPage, has_open_task: Callable[[], bool] | None = None) -> list[OfferedTransition]:
     """Return the transitions of operation 17, in the same order."""
-    offered = offered_transitions(lifecycle_version_of(page))
+    offered = offered_transitions(lifecycle_version_of(page), has_open_task)
     cycle = page.labels.configuration.cycles.get(page.type.key)
     if cycle is None:
         return []
@@ -147,12 +149,18 @@ def _named(page: ElementPage) -> str:
     return page.row.element if page.is_newest else page.row.version
 
 
-def release_card(page: ElementPage) -> Fragment | None:
+def release_card(page: ElementPage) -> Reading[Callable[[], Fragment | None]]:
+    """Return the function that makes the card when the page has been read."""
     if not page.type.is_versioned:
-        return None
-    tasks = list(Task.objects.filter(version_id=UUID(page.row.version), state=Task.State.OPEN))
-    rows = task_rows(page.request, tasks) if tasks else []
-    offers = offers_of(page)
+        return lambda: None
+    open_tasks = Task.objects.filter(version_id=UUID(page.row.version), state=Task.State.OPEN)
+    tasks = yield from ask_for(models_of(open_tasks))
+    rows = (yield from reading_task_rows(page.request, tasks)) if tasks else []
+    return partial(_release_card, page, rows)
+
+
+def _release_card(page: ElementPage, rows: Sequence[TaskRow]) -> Fragment:
+    offers = offers_of(page, lambda: bool(rows))
     context = {
         "page": page,
         "offers": offers,

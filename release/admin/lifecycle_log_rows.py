@@ -14,8 +14,9 @@ from django.utils.translation import gettext_lazy
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.linking import titled_text
 from elements.presentation.labels import Named, key_words
-from release.admin.tasks.task_rows import Directory, PersonLink, transition_text
+from release.admin.tasks.task_rows import Directory, PersonLink, reading_directory, transition_text
 from release.models import LifecycleEntry
+from repository_site.core.database.statements import ask_for, read_together
 
 Step = LifecycleEntry.Step
 STEP_TEXTS: dict[str, str | Promise] = {
@@ -59,11 +60,13 @@ class LogRow:
 
 
 def log_rows(request: HttpRequest, entries: Sequence[LifecycleEntry]) -> list[LogRow]:
-    """Return the rows of any number of entries, in their order, with at most three statements."""
+    """Return the rows of any number of entries, in their order, with one statement."""
     labels = labels_of(request)
-    elements = labels.elements({str(each.element_id) for each in entries})
     people = [one for each in entries for one in (each.caller_id, each.assignee_id)]
-    directory = Directory(labels, people, [each.caller_label for each in entries])
+    elements, directory = read_together(
+        ask_for(labels.elements_of({str(each.element_id) for each in entries})),
+        reading_directory(labels, people, [each.caller_label for each in entries]),
+    )
     return [_row(each, elements.get(str(each.element_id)), labels, directory) for each in entries]
 
 

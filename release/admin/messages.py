@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy
 from elements.permissions import sees_drafts
 from release.messages.sending import send_again
 from release.messages.texts import MessageText, read_texts
+from repository_site.core.database.statements import Reading, rows_of
 from repository_site.core.problems import NotFound
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.back_office.cells import ago
@@ -46,9 +47,12 @@ def own_key(request: HttpRequest) -> str | None:
     return person_key(caller.element_id, caller.label)
 
 
-def number_of_new(request: HttpRequest) -> int | None:
+def number_of_new(request: HttpRequest) -> Reading[int | None]:
     """Return the number of messages that the caller has not read, up to a hundred: every page shows it."""
-    return Message.objects.filter(recipient__key=own_key(request), read_on=None)[:MOST].count() or None
+    sql = f"""SELECT count(*) FROM (SELECT m.id FROM storage_message m JOIN storage_recipient r ON r.id = m.recipient_id
+        WHERE r.key = %s AND m.read_on IS NULL LIMIT {MOST}) AS new"""  # noqa: S608  a constant
+    [(number,)] = yield from rows_of(sql, [own_key(request)])
+    return number or None
 
 
 def messages_page(request: HttpRequest) -> HttpResponse:

@@ -25,12 +25,21 @@ from facets.blueprint.cycles import OPEN, Category
 from release.admin.subscribed_changes import subscribed_changes
 from release.admin.tasks.task_cells import cells_of
 from release.admin.tasks.task_effects import effect_text, is_final
-from release.admin.tasks.task_rows import TaskRow, task_rows
+from release.admin.tasks.task_rows import TaskRow, reading_task_rows
 from release.admin.tasks.task_texts import assignee_name, due_text
 from release.models import Task
 from release.steps.log import MAX_COMMENT
 from release.tasks.choosing import requested_by, waiting_for
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.prepared import Row
+from repository_site.core.database.statements import (
+    Question,
+    Reading,
+    ask_for,
+    id_array,
+    models_of,
+    read_together,
+    text_array,
+)
 from storage.access.callers import Caller
 from storage.back_office import storage_office
 from storage.back_office.navigation import NavigationEntry, NavigationGroup
@@ -67,11 +76,13 @@ class WorkItem:
 
 def work_page(request: HttpRequest) -> HttpResponse:
     caller = caller_of(request)
-    waiting = list(waiting_for(caller).filter(state=Task.State.OPEN)[: MOST + 1])
-    recent = Q(state=Task.State.OPEN) | Q(decided_on__gt=timezone.now() - RECENTLY)
-    requests = list(Task.objects.filter(requested_by(caller)).filter(recent).order_by("-requested_on", "-id")[:MOST])
-    # One lookup of names for both tables.
-    rows = {row.task.id: row for row in task_rows(request, [*waiting[:MOST], *requests])}
+    (waiting, requests, rows), drafts, ending, changes, _badges = read_together(
+        _reading_tasks(request, caller),
+        _reading_items(request, _drafts(caller)),
+        _reading_items(request, _ending(caller)),
+        subscribed_changes(request),
+        storage_office.reading_badges(request),
+    )
     context = {
         **storage_office.each_context(request),
         "title": _("My work"),
@@ -79,9 +90,9 @@ def work_page(request: HttpRequest) -> HttpResponse:
         "has_more": len(waiting) > MOST,
         "can_decide": Permission.APPROVE in granted_to(caller),
         "requests": [cells_of(rows[each.id]) for each in requests],
-        "drafts": _items(request, *_drafts(caller)),
-        "ending": _items(request, *_ending(caller)),
-        "changes": subscribed_changes(request),
+        "drafts": drafts,
+        "ending": ending,
+        "changes": changes,
         "is_linked": caller.element_id is not None,
         "back": reverse(f"admin:{PAGE}"),
         "all_tasks": reverse("admin:release_task_changelist"),
@@ -91,6 +102,21 @@ def work_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "back_office/my_work.html", context)
 
 
+def _reading_tasks(
+    request: HttpRequest, caller: Caller
+) -> Reading[tuple[Sequence[Task], Sequence[Task], dict[UUID, TaskRow]]]:
+    """Return the tasks that wait for the caller, and those that the caller has requested, with their rows."""
+    recent = Q(state=Task.State.OPEN) | Q(decided_on__gt=timezone.now() - RECENTLY)
+    own = Task.objects.filter(requested_by(caller)).filter(recent).order_by("-requested_on", "-id")[:MOST]
+    waiting, requests = yield [
+        models_of(waiting_for(caller).filter(state=Task.State.OPEN)[: MOST + 1]),
+        models_of(own),
+    ]
+    # One lookup of names for both tables.
+    rows = yield from reading_task_rows(request, [*waiting[:MOST], *requests])
+    return waiting, requests, {row.task.id: row for row in rows}
+
+
 def _waiting(request: HttpRequest, row: TaskRow) -> WaitingTask:
     labels = labels_of(request)
     is_own = row.task.assignee_id in (None, caller_of(request).element_id)
@@ -98,17 +124,14 @@ def _waiting(request: HttpRequest, row: TaskRow) -> WaitingTask:
     return WaitingTask(cells_of(row), due_text(row), behalf, effect_text(labels, row), is_final(labels, row))
 
 
-def _items(request: HttpRequest, versions: Sequence[str], moments: Sequence[Any]) -> list[WorkItem]:
+def _reading_items(request: HttpRequest, question: Question[list[Row]]) -> Reading[list[WorkItem]]:
     labels = labels_of(request)
-    named = labels.versions(versions)
-    return [
-        WorkItem(named[version], labels.day(moment))
-        for version, moment in zip(versions, moments, strict=True)
-        if version in named
-    ]
+    found = yield from ask_for(question)
+    named = yield from ask_for(labels.versions_of([version for version, _ in found]))
+    return [WorkItem(named[version], labels.day(moment)) for version, moment in found if version in named]
 
 
-def _drafts(caller: Caller) -> tuple[list[str], list[Any]]:
+def _drafts(caller: Caller) -> Question[list[Row]]:
     """Return the versions in process or in review that the caller has written or changed last, newest first."""
     sql = """SELECT v.id::text, v.changed_on FROM elements_elementversion v
         WHERE v.category = ANY(%s::text[]) AND v.id IN (
@@ -116,22 +139,19 @@ def _drafts(caller: Caller) -> tuple[list[str], list[Any]]:
             UNION SELECT c.id FROM elements_elementversion c WHERE c.changed_by_id = %s::uuid)
         ORDER BY v.changed_on DESC, v.id LIMIT %s"""
     own = caller.element_id
-    return _columns(own, sql, [[each.value for each in OPEN], own, list(AUTHOR_CONTEXTS), own, MOST])
+    states, contexts = text_array(each.value for each in OPEN), text_array(AUTHOR_CONTEXTS)
+    return Question(sql if own else "", [states, own, contexts, own, MOST], list)
 
 
-def _ending(caller: Caller) -> tuple[list[str], list[Any]]:
+def _ending(caller: Caller) -> Question[list[Row]]:
     """Return the published versions that end soon and that the caller, or a group of the caller, owns."""
     sql = """SELECT DISTINCT v.id::text, v.valid_until
         FROM elements_reference r JOIN elements_elementversion v ON v.id = r.version_id
         WHERE r.target_id = ANY(%s::uuid[]) AND r.context = 'owner' AND v.category = %s AND v.valid_until <= %s
         ORDER BY v.valid_until, v.id::text LIMIT %s"""
     own = caller.element_id
-    return _columns(own, sql, [[own, *groups_of(own)], Category.PUBLISHED.value, timezone.now() + SOON, MOST])
-
-
-def _columns(own: UUID | None, sql: str, given: list[Any]) -> tuple[list[str], list[Any]]:
-    rows = fetch(sql, given) if own is not None else []
-    return [row[0] for row in rows], [row[1] for row in rows]
+    owners = id_array(str(each) for each in (own, *groups_of(own)) if each)
+    return Question(sql if own else "", [owners, Category.PUBLISHED.value, timezone.now() + SOON, MOST], list)
 
 
 storage_office.add_page("my-work/", work_page, PAGE)

@@ -12,11 +12,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from elements.admin.labels import labels_of
-from elements.people.subscriptions import changes_of_subscriptions
+from elements.people.subscriptions import reading_changes
 from elements.presentation.labels import Named
-from elements.reading.names import read_names
+from elements.reading.names import reading_names
 from facets.configuration import configuration_of
 from release.messages.texts import name_of_caller
+from repository_site.core.database.statements import Reading, ask_for, side_by_side
 from storage.back_office.cells import ago
 from storage.models import EventType
 from storage.pages import caller_of, storage_of
@@ -45,14 +46,17 @@ class ChangeRow:
     when: SafeString
 
 
-def subscribed_changes(request: HttpRequest) -> list[ChangeRow]:
+def subscribed_changes(request: HttpRequest) -> Reading[list[ChangeRow]]:
     """Return the elements that the caller subscribes to and that have changed lately, each with its last change."""
     configuration = configuration_of(storage_of(request))
-    found = changes_of_subscriptions(configuration, caller_of(request), timezone.now() - RECENTLY, MOST)
+    found = yield from reading_changes(configuration, caller_of(request), timezone.now() - RECENTLY, MOST)
     labels = labels_of(request)
-    named = labels.elements(each.element for each in found)
     callers = {each.caller for each in found if each.caller}
-    names = read_names(callers, {each.caller_label for each in found}, labels.lcid, labels.configuration.cultures)
+    cultures = labels.configuration.cultures
+    named, names = yield from side_by_side(
+        ask_for(labels.elements_of(each.element for each in found)),
+        reading_names(callers, {each.caller_label for each in found}, labels.lcid, cultures),
+    )
     return [
         ChangeRow(
             named[each.element],

@@ -18,7 +18,6 @@ from release.tasks.approvers import (
     Person,
     read_accepted,
     read_approving_users,
-    read_deputies,
     read_people,
 )
 from storage.messages.recipients import STAFF, user_key
@@ -35,7 +34,6 @@ class Deciders:
     @cached_property
     def people(self) -> People:
         found = read_people({each.assignee_id for each in self.tasks if each.assignee_id})
-        read_deputies(found)
         return found
 
     @cached_property

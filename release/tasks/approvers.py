@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -13,7 +13,7 @@ from elements.permissions import ROLE_PERMISSIONS, Permission
 from elements.users import GROUPS, grant_of, groups_of
 from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
-from repository_site.core.database.statements import fetch
+from repository_site.core.database.statements import Reading, ask_all, fetch, id_array, read, rows_of, side_by_side
 from storage.access.callers import Caller
 from storage.extension import UserGrant
 from storage.options import Role
@@ -113,45 +113,59 @@ class People:
 
 
 def read_people(elements: Collection[UUID]) -> People:
+    return read(reading_people(elements))
+
+
+def reading_people(elements: Collection[UUID]) -> Reading[People]:
     found = People()
-    sql = f"SELECT e.id, t.key, v.attributes {ELEMENTS} WHERE e.id = ANY(%s)"
-    for element, type, attributes in fetch(sql, [list(elements)]) if elements else ():
+    sql = f"SELECT e.id, t.key, v.attributes::text {ELEMENTS} WHERE e.id = ANY(%s::uuid[])"
+    for element, type, attributes in (yield from rows_of(sql if elements else "", [_ids(elements)])):
         if type == USER_TYPE:
             found.users[element] = _person(element, grant_of(orjson.loads(attributes)))
         else:
             found.groups[element] = []
-    sql = f"""SELECT r.target_id, e.id, v.attributes {ELEMENTS} JOIN elements_reference r ON r.version_id = v.id
-        WHERE r.target_id = ANY(%s) AND r.context = %s AND t.key = %s"""
-    for group, element, attributes in fetch(sql, [list(found.groups), GROUPS, USER_TYPE]) if found.groups else ():
+    members = f"""SELECT r.target_id, e.id, v.attributes::text {ELEMENTS}
+        JOIN elements_reference r ON r.version_id = v.id
+        WHERE r.target_id = ANY(%s::uuid[]) AND r.context = %s AND t.key = %s"""
+    groups = rows_of(members if found.groups else "", [_ids(found.groups), GROUPS, USER_TYPE])
+    in_groups, _ = yield from side_by_side(groups, reading_deputies(found))
+    for group, element, attributes in in_groups:
         found.groups[group].append(_person(element, grant_of(orjson.loads(attributes))))
     return found
 
 
-def read_deputies(people: People) -> None:
+def reading_deputies(people: People) -> Reading[None]:
     """Add the deputies of the users who cannot decide, which takes a statement only if there are such users."""
     absent = [each.id for each in people.users.values() if not (each.is_active and each.may_approve)]
-    sql = f"""SELECT o.id, e.id, v.attributes {ELEMENTS} JOIN elements_reference r ON r.target_id = e.id
+    sql = f"""SELECT o.id, e.id, v.attributes::text {ELEMENTS} JOIN elements_reference r ON r.target_id = e.id
         JOIN elements_element o ON o.newest_id = r.version_id
-        WHERE o.id = ANY(%s) AND r.context = %s AND t.key = %s"""
-    for user, element, attributes in fetch(sql, [absent, DEPUTIES, USER_TYPE]) if absent else ():
+        WHERE o.id = ANY(%s::uuid[]) AND r.context = %s AND t.key = %s"""
+    for user, element, attributes in (yield from rows_of(sql if absent else "", [_ids(absent), DEPUTIES, USER_TYPE])):
         people.deputies.setdefault(user, []).append(_person(element, grant_of(orjson.loads(attributes))))
 
 
-def read_approvers() -> list[Person]:
+def _ids(elements: Iterable[UUID]) -> str:
+    return id_array(map(str, elements))
+
+
+def reading_approvers() -> Reading[list[Person]]:
     """Return everyone who could decide a task for every approver: users, and tokens without a user."""
     tokens = """SELECT t.id, t.roles FROM storage_apitoken t
         WHERE t.storage_id = current_setting('repository.storage')::uuid AND t.user_id IS NULL AND t.revoked_on IS NULL
           AND t.valid_from <= now() AND (t.valid_until IS NULL OR t.valid_until > now())"""
-    found = [
-        _person(token, UserGrant(frozenset(map(Role, roles)), is_inactive=False)) for token, roles in fetch(tokens)
-    ]
-    return [each for each in found if each.is_active and each.may_approve] + read_approving_users()
+    own, users = yield from side_by_side(rows_of(tokens, ()), reading_approving_users())
+    found = [_person(token, UserGrant(frozenset(map(Role, roles)), is_inactive=False)) for token, roles in own]
+    return [*(each for each in found if each.is_active and each.may_approve), *users]
 
 
 def read_approving_users() -> list[Person]:
     """Return the users to whom a task can be assigned."""
-    users = f"SELECT e.id, v.attributes {ELEMENTS} WHERE t.key = %s"
-    found = [_person(element, grant_of(orjson.loads(held))) for element, held in fetch(users, [USER_TYPE])]
+    return read(reading_approving_users())
+
+
+def reading_approving_users() -> Reading[list[Person]]:
+    users = yield from rows_of(f"SELECT e.id, v.attributes::text {ELEMENTS} WHERE t.key = %s", [USER_TYPE])
+    found = [_person(element, grant_of(orjson.loads(held))) for element, held in users]
     return [each for each in found if each.is_active and each.may_approve]
 
 
@@ -187,23 +201,34 @@ def due_date(task: Task, usual_days: int) -> datetime:
 
 
 def look_up_approvers(tasks: Collection[Task], limit: int, now: datetime) -> ApproverLookup:
-    """Look up the approvers of any number of tasks with at most six statements."""
-    people = read_people({each.assignee_id for each in tasks if each.assignee_id})
-    read_deputies(people)
-    approvers = read_approvers() if any(each.assignee_id is None for each in tasks) else []
-    return ApproverLookup(people, approvers, read_accepted(tasks), limit, now)
+    """Look up the approvers of any number of tasks, in two rounds."""
+    return read(reading_lookup(tasks, limit, now))
+
+
+def reading_lookup(tasks: Collection[Task], limit: int, now: datetime) -> Reading[ApproverLookup]:
+    is_for_everybody = any(each.assignee_id is None for each in tasks)
+    people, approvers, accepted = yield from side_by_side(
+        reading_people({each.assignee_id for each in tasks if each.assignee_id}),
+        reading_approvers() if is_for_everybody else ask_all(),
+        reading_accepted(tasks),
+    )
+    return ApproverLookup(people, approvers, accepted, limit, now)
 
 
 def read_accepted(tasks: Collection[Task]) -> dict[UUID, set[UUID]]:
     """Return the people who have accepted in the rounds of open tasks with several approvals, by round."""
+    return read(reading_accepted(tasks))
+
+
+def reading_accepted(tasks: Collection[Task]) -> Reading[dict[UUID, set[UUID]]]:
     several = [each for each in tasks if each.round_id and each.approvals > 1 and each.state == Task.State.OPEN]
     found: dict[UUID, set[UUID]] = {}
     if several:
-        accepted = Task.objects.filter(
-            version_id__in={each.version_id for each in several}, state=Task.State.ACCEPTED, round_id__isnull=False
-        )
-        for round_id, person in accepted.values_list("round_id", "decider_id"):
-            if round_id and person:
+        sql = """SELECT t.round_id, t.decider_id FROM release_task t WHERE t.version_id = ANY(%s::uuid[])
+            AND t.state = %s AND t.round_id IS NOT NULL"""
+        versions = _ids({each.version_id for each in several})
+        for round_id, person in (yield from rows_of(sql, [versions, Task.State.ACCEPTED.value])):
+            if person:
                 found.setdefault(round_id, set()).add(person)
     return found
 

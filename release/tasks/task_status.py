@@ -15,8 +15,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from release.models import LifecycleEntry, Task
-from release.tasks.approvers import People, due_date, look_up_approvers
-from repository_site.core.database.statements import fetch
+from release.tasks.approvers import People, due_date, reading_lookup
+from repository_site.core.database.statements import Question, Reading, ask_for, id_array, models_of, side_by_side
 from storage.models import Storage
 
 # A task that is due within this time is highlighted.
@@ -95,22 +95,23 @@ class OpenTasks:
         return [each for each, reasons in self.reasons.items() if reason in reasons]
 
 
-def read_open_tasks(storage: Storage) -> OpenTasks:
+def reading_open_tasks(storage: Storage) -> Reading[OpenTasks]:
     """Return the open tasks, oldest first.
 
     Whether a task is stuck depends on attributes of people. A condition in SQL would repeat that rule, so it is
     computed for every open task, and lists filter by the resulting ids.
     """
-    tasks = list(Task.objects.filter(state=Task.State.OPEN).only(*DECISIVE))
-    lookup = look_up_approvers(tasks, storage.stuck_after_days, timezone.now())
+    tasks = yield from ask_for(models_of(Task.objects.filter(state=Task.State.OPEN).only(*DECISIVE)))
+    lookup = yield from reading_lookup(tasks, storage.stuck_after_days, timezone.now())
     return OpenTasks(tasks, {each.id: lookup.reasons(each) for each in tasks})
 
 
-def read_task_statuses(storage: Storage, tasks: Sequence[Task]) -> list[TaskStatus]:
-    """Return the status of any number of tasks, in their order, with at most seven statements."""
+def reading_task_statuses(storage: Storage, tasks: Sequence[Task]) -> Reading[list[TaskStatus]]:
+    """Return the status of any number of tasks, in their order."""
     now = timezone.now()
-    lookup = look_up_approvers(tasks, storage.stuck_after_days, now)
-    reminders = read_reminders(tasks)
+    lookup, reminders = yield from side_by_side(
+        reading_lookup(tasks, storage.stuck_after_days, now), ask_for(reminders_of(tasks))
+    )
     return [
         TaskStatus(
             task,
@@ -137,12 +138,12 @@ def _assignee_status(assignee: UUID | None, people: People) -> AssigneeStatus:
     return AssigneeStatus.ACTIVE if person.may_approve else AssigneeStatus.NO_ROLE
 
 
-def read_reminders(tasks: Collection[Task]) -> dict[UUID, Reminders]:
+def reminders_of(tasks: Collection[Task]) -> Question[dict[UUID, Reminders]]:
     """Return the reminders by task, without tasks that have none. The log is indexed by element."""
-    if not tasks:
-        return {}
     sql = """SELECT l.task_id, count(*), max(l.changed_on) FROM release_lifecycleentry l
-        WHERE l.element_id = ANY(%s) AND l.step = %s AND l.task_id = ANY(%s) GROUP BY l.task_id"""
-    elements = list({each.element_id for each in tasks})
-    rows = fetch(sql, [elements, LifecycleEntry.Step.REMINDER.value, [each.id for each in tasks]])
-    return {task: Reminders(count, last) for task, count, last in rows}
+        WHERE l.element_id = ANY(%s::uuid[]) AND l.step = %s AND l.task_id = ANY(%s::uuid[]) GROUP BY l.task_id"""
+    elements = id_array({str(each.element_id) for each in tasks})
+    parameters = [elements, LifecycleEntry.Step.REMINDER.value, id_array(str(each.id) for each in tasks)]
+    return Question(
+        sql if tasks else "", parameters, lambda rows: {task: Reminders(count, last) for task, count, last in rows}
+    )

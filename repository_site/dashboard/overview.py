@@ -23,10 +23,11 @@ from elements.permissions import Permission, role_permissions
 from elements.reading.latest import LatestChange, read_latest_changes
 from elements.sizes.counting import ElementCounts, count_elements
 from facets.blueprint.cycles import Category
-from release.admin.tasks.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, task_rows
+from release.admin.tasks.task_rows import Directory, PersonLink, TaskRow, open_tasks_of, reading_directory, task_rows
 from release.admin.tasks.task_texts import due_text, why_stuck
 from release.models import Task
 from release.releases import Week, count_releases, total
+from repository_site.core.database.statements import ask_for, read_together
 from repository_site.dashboard.charts import facet_chart, week_chart
 from storage.back_office.cells import ago, moment, number
 from storage.options import Role
@@ -149,8 +150,10 @@ def _stuck(request: HttpRequest) -> list[StuckTask]:
 
 def _changes(labels: OfficeLabels) -> list[ShownChange]:
     changes = read_latest_changes(labels.configuration, NUMBER_OF_CHANGES)
-    elements = labels.elements({str(each.element) for each in changes})
-    directory = Directory(labels, (each.caller for each in changes), [each.label for each in changes])
+    elements, directory = read_together(
+        ask_for(labels.elements_of({str(each.element) for each in changes})),
+        reading_directory(labels, (each.caller for each in changes), [each.label for each in changes]),
+    )
     return [_change(each, labels, elements, directory) for each in changes]
 
 

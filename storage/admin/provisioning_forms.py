@@ -29,7 +29,7 @@ from storage.localisation.cultures import locale_name
 from storage.localisation.regions import region_codes
 from storage.localisation.time_zones import time_zone_names
 from storage.models import AnonymousAccess, Storage, StorageCollection
-from storage.options import EVENT_DAYS, QUOTAS, STUCK_AFTER_DAYS
+from storage.options import EVENT_DAYS, PAST_DAYS, QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.provisioning.templates import TemplateDocument, read_template, template_names
 
@@ -45,7 +45,7 @@ FIELDSETS: Fieldsets = (
         },
     ),
     (gettext_lazy("Place"), {"fields": ("region", "time_zone")}),
-    (gettext_lazy("Rules"), {"fields": ("anonymous", "stuck_after_days", "event_days", "base")}),
+    (gettext_lazy("Rules"), {"fields": ("anonymous", "stuck_after_days", "event_days", "past_days", "base")}),
     (
         gettext_lazy("Quotas"),
         {
@@ -75,6 +75,7 @@ class ProvisionForm(DomainForm):
         "anonymous access": "anonymous",
         "stuck after": "stuck_after_days",
         "event days": "event_days",
+        "past days": "past_days",
         "base": "base",
         **{f"quota {name}": f"quota_{name}" for name in QUOTAS},
     }
@@ -146,6 +147,12 @@ class ProvisionForm(DomainForm):
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text=gettext_lazy("Days for which clients can read what has changed."),
     )
+    past_days = forms.IntegerField(
+        label=gettext_lazy("Former states are kept for"),
+        initial=PAST_DAYS,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text=gettext_lazy("Days for which clients can read the content as it was at a time ($asOf)."),
+    )
     base = _choice(gettext_lazy("Base storage"), UnfoldAdminSelectWidget())
     quota_elements = _quota(gettext_lazy("Largest number of elements"))
     quota_bytes = _quota(gettext_lazy("Largest size in bytes"))
@@ -205,6 +212,7 @@ class ProvisionForm(DomainForm):
             base=UUID(given["base"]) if given["base"] else None,
             stuck_after_days=given["stuck_after_days"],
             event_days=given["event_days"],
+            past_days=given["past_days"],
             **{f"quota_{name}": given[f"quota_{name}"] for name in QUOTAS},
         )
 

@@ -93,9 +93,20 @@ class MembershipInline(StackedInline):
 
     has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StorageMembership]:
+        found: QuerySet[StorageMembership] = super().get_queryset(request)
+        return found.select_related("account", "storage__collection")
+
     def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:
         formset = super().get_formset(request, obj, **options)
-        widget = formset.form.base_fields["storage"].widget
+        field = formset.form.base_fields["storage"]
+        field.queryset = Storage.objects.select_related("collection")
+        # Read once for all memberships, although the theme makes several formsets. `list` would count them first.
+        known: Any = request
+        if not hasattr(known, "storage_choices"):
+            known.storage_choices = [each for each in field.choices]  # noqa: C416
+        field.choices = known.storage_choices
+        widget = field.widget
         widget.can_add_related = widget.can_change_related = widget.can_view_related = False
         return formset
 
@@ -204,7 +215,12 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
 
     @admin.display(description=gettext_lazy("Sessions"))
     def sessions_shown(self, account: StaffAccount) -> SafeString:
-        rows = [(each.device or _("unknown browser"), each.network, ago(each.last_on)) for each in sessions_of(account)]
+        # The theme asks for a value several times.
+        known: Any = account
+        if not hasattr(known, "known_sessions"):
+            known.known_sessions = sessions_of(account)
+        shown = known.known_sessions
+        rows = [(each.device or _("unknown browser"), each.network, ago(each.last_on)) for each in shown]
         return format_html_join(SafeString("<br>"), "{}, {}, {}", rows) or SafeString(NOTHING)
 
     @action(description=gettext_lazy("End all sessions"), url_path="end-sessions", icon="logout")

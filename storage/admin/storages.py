@@ -81,6 +81,7 @@ class StorageAdmin(SiteModelAdmin):
         (gettext_lazy("Access"), {"fields": ("anonymous_access", "token_in_query", "allowed_origins")}),
         (gettext_lazy("Release"), {"fields": ("stuck_after_days",)}),
         (gettext_lazy("Events"), {"fields": ("event_days",)}),
+        (gettext_lazy("Former states"), {"fields": ("past_days",)}),
         (gettext_lazy("Quotas"), {"fields": ("quota_elements", "quota_bytes", "quota_files", "quota_history")}),
         (
             gettext_lazy("Fixed settings"),
@@ -253,6 +254,7 @@ class StorageAdmin(SiteModelAdmin):
             "address": storage_path(storage),
             "sizes": [(fields[name], number(getattr(found, name, None))) for name in names],
             "data": size(found.bytes if found else None),
+            "past": size(found.past_bytes if found else None),
             "quotas": self._quotas(storage),
             "measured": ago(found.measured_on if found else None, _("never")),
             "charts": traffic_charts(now, storage),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from repository_site.core.rest.serializers import BodySerializer, envelope
-from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, AnonymousAccess
+from storage.options import MAX_EVENT_DAYS, MAX_PAST_DAYS, MAX_STUCK_AFTER_DAYS, AnonymousAccess
 from storage.provisioning.setting_checks import TITLE_LENGTH
 from storage.provisioning.storage_input import LONGEST_DESCRIPTION, MOST_CULTURES
 from storage.tenancy.contexts import ContextType
@@ -179,6 +179,7 @@ class NewStorageSerializer(BodySerializer):
     )
     stuckAfterDays = _number("Days after which an open task counts as stuck.", 1, MAX_STUCK_AFTER_DAYS)
     eventDays = _number("Days for which events are kept.", 1, MAX_EVENT_DAYS)
+    pastDays = _number("Days for which former states are kept, for `$asOf`.", 1, MAX_PAST_DAYS)
     quotaElements = _number("Largest number of elements; by default no limit, as for the other quotas.", 0)
     quotaBytes = _number("Largest size in bytes.", 0)
     quotaFiles = _number("Largest number of files.", 0)

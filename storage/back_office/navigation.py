@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from repository_site.core.database.statements import Reading, side_by_side
 from storage.options import Role
 
 Text = str | Promise
@@ -35,11 +36,20 @@ class NavigationEntry:
     icon: str
     page: str
     roles: frozenset[Role] = frozenset(Role)
-    badge: Callable[[HttpRequest], int | None] | None = None
+    badge: Callable[[HttpRequest], Reading[int | None]] | None = None
+
+
+def reading_badges(
+    request: HttpRequest, entries: Iterable[NavigationEntry], roles: frozenset[Role]
+) -> Reading[dict[str, int | None]]:
+    """Return the numbers beside the entries that the caller sees, by page."""
+    shown = [(entry.page, entry.badge) for entry in entries if entry.badge and entry.roles & roles]
+    numbers = yield from side_by_side(*(badge(request) for _, badge in shown))
+    return {page: number for (page, _), number in zip(shown, numbers, strict=True)}
 
 
 def render_navigation(
-    request: HttpRequest, entries: Iterable[NavigationEntry], roles: frozenset[Role]
+    entries: Iterable[NavigationEntry], roles: frozenset[Role], numbers: Mapping[str, int | None]
 ) -> list[dict[str, Any]]:
     """Return the navigation in unfold's form, without empty groups."""
     shown = [entry for entry in entries if entry.roles & roles]
@@ -47,7 +57,7 @@ def render_navigation(
         {
             "title": group.value,
             "separator": index > 0,
-            "items": [_item(request, entry) for entry in shown if entry.group is group],
+            "items": [_item(entry, numbers.get(entry.page)) for entry in shown if entry.group is group],
         }
         for index, group in enumerate(
             group for group in NavigationGroup if any(entry.group is group for entry in shown)
@@ -55,7 +65,6 @@ def render_navigation(
     ]
 
 
-def _item(request: HttpRequest, entry: NavigationEntry) -> dict[str, Any]:
+def _item(entry: NavigationEntry, number: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.page}")}
-    number = entry.badge(request) if entry.badge else None
     return found | ({"badge": number} if number else {})

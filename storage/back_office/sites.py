@@ -6,7 +6,6 @@ office stays in that storage.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -20,12 +19,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from repository_site.core.database.statements import Reading, read_together
 from repository_site.core.problems import Forbidden, NotFound
 from repository_site.core.search_options import SearchOption, show_options
 from repository_site.core.wording import clean_text
 from storage.access.callers import Caller, CallerKind
 from storage.access.staff import staff_caller
-from storage.back_office.navigation import NavigationEntry, NavigationGroup, render_navigation
+from storage.back_office.navigation import NavigationEntry, NavigationGroup, reading_badges, render_navigation
 from storage.back_office.sign_in import GuardedSignIn
 from storage.options import Role
 from storage.pages import View, caller_of, in_scope, page_caller, problem_page, storage_of
@@ -126,26 +126,34 @@ class StorageOffice(PagedSite):
         self._navigation += entries
 
     def navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
-        return render_navigation(request, self._navigation, caller_of(request).roles)
+        numbers = read_together(self.reading_badges(request))[0]
+        return render_navigation(self._navigation, caller_of(request).roles, numbers)
+
+    def reading_badges(self, request: HttpRequest) -> Reading[dict[str, int | None]]:
+        """Return the numbers of the navigation, once per request: most pages read them beside their own content."""
+        if not hasattr(request, "badges"):
+            found = yield from reading_badges(request, self._navigation, caller_of(request).roles)
+            request.badges = found  # type: ignore[attr-defined]  # kept for this request
+        return request.badges  # type: ignore[attr-defined, no-any-return]
 
     def pages(self, request: HttpRequest) -> list[dict[str, Any]]:
         """Return the navigation without its numbers, each of which is a statement."""
-        entries = [replace(each, badge=None) for each in self._navigation]
-        return render_navigation(request, entries, caller_of(request).roles)
+        return render_navigation(self._navigation, caller_of(request).roles, {})
 
     def has_permission(self, request: HttpRequest) -> bool:
         return works_in_office(page_caller(request))
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
-        guarded: View = super().admin_view(in_scope(view), cacheable)
+        """Check the caller within the scope: the roles of some accounts are attributes of an element there."""
+        guarded: View = super().admin_view(view, cacheable)
 
-        @require_http_methods(METHODS)
-        def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.user.is_authenticated and not self.has_permission(request):
                 return self._turn_away(request)
             return guarded(request, *args, **kwargs)
 
-        return inner
+        scoped: View = require_http_methods(METHODS)(in_scope(checked))
+        return scoped
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         if request.user.is_authenticated and page_caller(request) is None:

@@ -26,7 +26,8 @@ TOKEN_MOMENTS = (
 TOKEN_LIMITS = ("networks", "is_read_only", "facets", "operations")
 STORAGE_SETTINGS = (
     "title", "description", "template", "region", "time_zone", "is_valid", "anonymous_access", "token_in_query",
-    "allowed_origins", "stuck_after_days", "event_days", *(f"quota_{name}" for name in QUOTAS),
+    "allowed_origins", "stuck_after_days", "event_days", "past_days",
+    *(f"quota_{name}" for name in QUOTAS),
 )  # fmt: skip
 
 

@@ -24,6 +24,9 @@ class StorageSize(models.Model):
 
     files = models.PositiveBigIntegerField(_("files"), default=0, db_default=0)
     history = models.PositiveBigIntegerField(_("changes in the history"), default=0, db_default=0)
+    past_bytes = models.PositiveBigIntegerField(
+        _("bytes of former states"), default=0, db_default=0, help_text=_("Part of the bytes.")
+    )
 
     def __str__(self) -> str:
         return f"{self.storage_id} {self.bytes}"

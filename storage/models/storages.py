@@ -14,7 +14,15 @@ from django.utils.translation import gettext_lazy as _
 
 from repository_site.core.problems import NotFound
 from storage.localisation.cultures import CultureSet
-from storage.options import EVENT_DAYS, MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
+from storage.options import (
+    EVENT_DAYS,
+    MAX_EVENT_DAYS,
+    MAX_PAST_DAYS,
+    MAX_STUCK_AFTER_DAYS,
+    PAST_DAYS,
+    STUCK_AFTER_DAYS,
+    AnonymousAccess,
+)
 from storage.origins import validate_origins
 
 
@@ -100,6 +108,13 @@ class Storage(models.Model):
         db_default=EVENT_DAYS,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_EVENT_DAYS)],
         help_text=_("Days for which clients can read what has changed."),
+    )
+    past_days = models.PositiveSmallIntegerField(
+        _("former states are kept for"),
+        default=PAST_DAYS,
+        db_default=PAST_DAYS,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_PAST_DAYS)],
+        help_text=_("Days for which clients can read the content as it was at a time ($asOf)."),
     )
     quota_elements = models.PositiveBigIntegerField(
         _("largest number of elements"), null=True, blank=True, help_text=_("Leave empty for no limit.")

@@ -19,7 +19,7 @@ from storage.jobs.enqueueing import delete_jobs_of
 from storage.localisation.cultures import CultureProblem, CultureSet, culture_set
 from storage.localisation.regions import region_info
 from storage.models import AnonymousAccess, Culture, Storage, StorageCollection
-from storage.options import EVENT_DAYS, QUOTAS, STUCK_AFTER_DAYS
+from storage.options import EVENT_DAYS, PAST_DAYS, QUOTAS, STUCK_AFTER_DAYS
 from storage.provisioning.setting_checks import setting_problem
 from storage.provisioning.sizes import measure_storage
 from storage.provisioning.templates import TemplateDocument, load_template
@@ -48,6 +48,7 @@ class StorageRequest:
     base: UUID | None = None
     stuck_after_days: int = STUCK_AFTER_DAYS
     event_days: int = EVENT_DAYS
+    past_days: int = PAST_DAYS
     allowed_origins: Sequence[str] = ()
     quota_elements: int | None = None
     quota_bytes: int | None = None
@@ -73,6 +74,7 @@ def provision_storage(request: StorageRequest, known: Sequence[str] = ()) -> Sto
         "anonymous_access": request.anonymous,
         "stuck_after_days": request.stuck_after_days,
         "event_days": request.event_days,
+        "past_days": request.past_days,
         "allowed_origins": "\n".join(request.allowed_origins),
         **{f"quota_{name}": getattr(request, f"quota_{name}") for name in QUOTAS},
     }
@@ -130,6 +132,14 @@ def set_event_days(storage: Storage, days: int) -> None:
         raise Invalid(_("The storage cannot be changed."), [problem])
     storage.event_days = days
     storage.save(update_fields=["event_days"])
+
+
+def set_past_days(storage: Storage, days: int) -> None:
+    """Change for how many days a storage keeps its past rows (D602)."""
+    if problem := setting_problem("past_days", days):
+        raise Invalid(_("The storage cannot be changed."), [problem])
+    storage.past_days = days
+    storage.save(update_fields=["past_days"])
 
 
 def set_origins(storage: Storage, origins: Sequence[str]) -> None:

@@ -12,22 +12,23 @@ from repository_site.core.problems import placed
 from storage.localisation.regions import UnknownRegion, region_info
 from storage.localisation.time_zones import UnknownTimeZone, time_zone_info
 from storage.models import AnonymousAccess
-from storage.options import MAX_EVENT_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
+from storage.options import MAX_EVENT_DAYS, MAX_PAST_DAYS, MAX_STUCK_AFTER_DAYS, QUOTAS
 from storage.origins import origins_problem
 
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
-PLACES |= {"event_days": "event days", "allowed_origins": "allowed origins"}
 # The last one is of a collection (D595), the others are of a storage.
 QUOTA_FIELDS = (*(f"quota_{name}" for name in QUOTAS), "quota_storages")
 PLACES |= {name: name.replace("_", " ") for name in QUOTA_FIELDS}
+PLACES |= {"event_days": "event days", "past_days": "past days", "allowed_origins": "allowed origins"}
 # All other settings are texts.
 KINDS: Mapping[str, tuple[type, str]] = {
     "is_valid": (bool, "true or false"),
     "token_in_query": (bool, "true or false"),
     "stuck_after_days": (int, "a whole number"),
     "event_days": (int, "a whole number"),
+    "past_days": (int, "a whole number"),
     **dict.fromkeys(QUOTA_FIELDS, (int, "a whole number")),
 }
 
@@ -94,6 +95,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "allowed_origins": origins_problem,
     "stuck_after_days": partial(_days, most=MAX_STUCK_AFTER_DAYS),
     "event_days": partial(_days, most=MAX_EVENT_DAYS),
+    "past_days": partial(_days, most=MAX_PAST_DAYS),
     **dict.fromkeys(QUOTA_FIELDS, _quota),
     "quota_storages": partial(_quota, limit=2**31),
 }

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.problems import NotFound
 from storage.extension import storage_extensions
 from storage.models import Storage, StorageGrowth, StorageSize, TenantModel
+from storage.models.past import PastRow
 from storage.quotas import hold_growth
 from storage.tenancy.scope import tenant_models, tenant_scope
 
@@ -40,6 +41,7 @@ def _store(
         "measured_on": now,
         "rows": sum(rows for rows, _ in tables.values()),
         "bytes": sum(size for _, size in tables.values()) + contents,
+        "past_bytes": sum(size for model, (_, size) in tables.items() if issubclass(model, PastRow)),
         "files": files,
         **{
             name: tables[model][0]

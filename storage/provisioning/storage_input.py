@@ -35,6 +35,7 @@ FIELDS: Mapping[str, tuple[str, str]] = {
     BASE: ("base", ID),
     "stuckAfterDays": ("stuck_after_days", NUMBER),
     "eventDays": ("event_days", NUMBER),
+    "pastDays": ("past_days", NUMBER),
     **{f"quota{name.capitalize()}": (f"quota_{name}", NUMBER) for name in QUOTAS},
 }
 """By the name of a field: the field of `StorageRequest`, and the kind of its value."""
@@ -46,6 +47,7 @@ PLACES = {
     "anonymous access": "anonymousAccess",
     "stuck after": "stuckAfterDays",
     "event days": "eventDays",
+    "past days": "pastDays",
     **{f"quota {name}": f"quota{name.capitalize()}" for name in QUOTAS},
 }
 

@@ -126,15 +126,17 @@ _STORAGE_FIELDS = [field.attname for field in Storage._meta.concrete_fields]
 _COLLECTION_FIELDS = [field.attname for field in StorageCollection._meta.concrete_fields]
 _TOKEN_FIELDS = [field.attname for field in ApiToken._meta.concrete_fields]
 # Every request starts with this look-up; plain SQL takes less than a third of the time of the ORM.
-_COLUMNS = [f"{table}.{name}" for table, names in (("s", _STORAGE_FIELDS), ("c", _COLLECTION_FIELDS)) for name in names]
-_JOINED = "storage_storage s JOIN storage_storagecollection c ON c.id = s.collection_id"
+STORAGE_COLUMNS = [
+    f"{table}.{name}" for table, names in (("s", _STORAGE_FIELDS), ("c", _COLLECTION_FIELDS)) for name in names
+]
+STORAGE_JOINED = "storage_storage s JOIN storage_storagecollection c ON c.id = s.collection_id"
 _WHERE = "WHERE c.key = %s AND s.key = %s"
-_STORAGE_SQL = f"SELECT {', '.join(_COLUMNS)} FROM {_JOINED} {_WHERE}"  # noqa: S608  column names of the models
+_STORAGE_SQL = f"SELECT {', '.join(STORAGE_COLUMNS)} FROM {STORAGE_JOINED} {_WHERE}"  # noqa: S608  column names of the models
 _TOKEN_COLUMNS = ", ".join(f"t.{name}" for name in _TOKEN_FIELDS)
-_TOKEN_JOINED = f"{_JOINED} LEFT JOIN storage_apitoken t ON t.digest = %s AND t.storage_id = s.id {_WHERE}"
+_TOKEN_JOINED = f"{STORAGE_JOINED} LEFT JOIN storage_apitoken t ON t.digest = %s AND t.storage_id = s.id {_WHERE}"
 # Changes with every change of a row.
 _MARK = "concat_ws(' ', s.xmin, s.ctid, c.xmin, c.ctid, t.xmin, t.ctid)"
-_STORAGE_AND_TOKEN_SQL = f"SELECT {_MARK}, {', '.join(_COLUMNS)}, {_TOKEN_COLUMNS} FROM {_TOKEN_JOINED}"  # noqa: S608
+_STORAGE_AND_TOKEN_SQL = f"SELECT {_MARK}, {', '.join(STORAGE_COLUMNS)}, {_TOKEN_COLUMNS} FROM {_TOKEN_JOINED}"  # noqa: S608
 _CONFIRM_SQL = f"SELECT {_MARK} FROM {_TOKEN_JOINED}"  # noqa: S608  constants
 # Marks and rows by address and token.
 _recent: RecentValues[Row] = RecentValues(1_000)
@@ -157,12 +159,18 @@ def _read(collection_key: str, storage_key: str, digest: bytes = b"") -> tuple[S
     return storage, token
 
 
-def _from_row(row: Sequence[Any]) -> tuple[Storage, ApiToken | None]:
+def storage_from_row(row: Sequence[Any]) -> Storage:
+    """Return the storage, with its collection, of a row that begins with `STORAGE_COLUMNS`."""
     alias, end = connection.alias, len(_STORAGE_FIELDS)
     storage = Storage.from_db(alias, _STORAGE_FIELDS, row[:end])
-    storage.collection = StorageCollection.from_db(alias, _COLLECTION_FIELDS, row[end : len(_COLUMNS)])
-    token = row[len(_COLUMNS) :]
-    return storage, ApiToken.from_db(alias, _TOKEN_FIELDS, token) if token and token[0] is not None else None
+    storage.collection = StorageCollection.from_db(alias, _COLLECTION_FIELDS, row[end : len(STORAGE_COLUMNS)])
+    return storage
+
+
+def _from_row(row: Sequence[Any]) -> tuple[Storage, ApiToken | None]:
+    token = row[len(STORAGE_COLUMNS) :]
+    found = ApiToken.from_db(connection.alias, _TOKEN_FIELDS, token) if token and token[0] is not None else None
+    return storage_from_row(row), found
 
 
 def _address(collection_key: str, storage_key: str, digest: bytes) -> bytes:

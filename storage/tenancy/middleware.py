@@ -13,6 +13,9 @@ from django.utils import translation
 
 from repository_site.core.middleware import Middleware
 from repository_site.core.rest.errors import is_api_path
+from storage.accounts.visitors import KEY as SESSION
+from storage.accounts.visitors import read_visit
+from storage.models import Storage
 from storage.tenancy.addresses import KEY_PATTERN, RESERVED_KEYS
 from storage.tenancy.contexts import read_storage
 
@@ -27,7 +30,7 @@ class StoragePathMiddleware(Middleware):
         before = get_script_prefix()
         found = PAGE.fullmatch(request.path_info)
         if found and not is_api_path(request.path_info) and found["collection"].lower() not in RESERVED_KEYS:
-            storage = read_storage(found["collection"], found["storage"])
+            storage = self._find(request, found["collection"], found["storage"])
             if storage is not None:
                 structlog.contextvars.bind_contextvars(storage=found["prefix"].strip("/"))
                 prefix = request.META.get("SCRIPT_NAME", "").rstrip("/") + found["prefix"]
@@ -41,6 +44,14 @@ class StoragePathMiddleware(Middleware):
         finally:
             # The script prefix belongs to the thread; the next request must not inherit it.
             set_script_prefix(before)
+
+    def _find(self, request: HttpRequest, collection: str, storage: str) -> Storage | None:
+        """Return the storage, and read the visitor with it if there may be one."""
+        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+        if not SESSION.fullmatch(session):
+            return read_storage(collection, storage)
+        found, request.visitor = read_visit(collection, storage, session)  # type: ignore[attr-defined]  # for VisitorMiddleware
+        return found
 
 
 class LanguageMiddleware(Middleware):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from typing import cast
 from uuid import UUID
@@ -16,7 +16,6 @@ from uuid import UUID
 from django.apps import apps
 from django.db import connection, transaction
 from django.utils.translation import gettext
-from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
 from repository_site.core.database.narrowing import Narrowing
@@ -63,10 +62,11 @@ def tenant_scope(
     nested scope restores the outer value; after an exception the rollback to the savepoint restores it.
     """
     tenant = str(storage.id if isinstance(storage, Storage) else storage)
-    begins, is_distributed = not connection.in_atomic_block, engine().is_distributed
+    database = engine()
+    begins, is_distributed = not database.in_atomic_block, database.is_distributed
     with (
         _listening(tenant, timeout) if is_distributed and begins else nullcontext(),
-        _reading_one_snapshot() if snapshot and begins else nullcontext(),
+        database.reading_one_snapshot() if snapshot and begins else nullcontext(),
         transaction.atomic(),
     ):
         with _naming(tenant) as named, read_as_of(as_of) if as_of else nullcontext():
@@ -81,10 +81,15 @@ def tenant_scope(
                 _refuse_open_cursors()
             yield
         # The end of the transaction restores the parameter of an outermost scope.
-        if not begins and not connection.needs_rollback:
+        if not begins and not database.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
             _enter(outer)
+
+
+def reading_scope(storage: Storage) -> AbstractContextManager[None]:
+    """Return the scope of a storage for statements that only read: the open one, if it is that of the storage."""
+    return nullcontext() if engine().tenant == str(storage.id) else tenant_scope(storage)
 
 
 def _without_revision(tenant: str) -> Exception:
@@ -201,20 +206,6 @@ def _listening(tenant: str, timeout: int | None) -> Iterator[None]:
     connection.ensure_connection()
     with listening(connection.connection, silent_nodes.listener(tenant, timeout)):
         yield
-
-
-@contextmanager
-def _reading_one_snapshot() -> Iterator[None]:
-    """Let the next transaction begin as a read-only snapshot; its BEGIN says so, at no extra round trip."""
-    connection.ensure_connection()
-    driver = connection.connection
-    usual = driver.isolation_level, driver.read_only
-    driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
-    try:
-        yield
-    finally:
-        if not driver.closed:
-            driver.isolation_level, driver.read_only = usual
 
 
 def _refuse_open_cursors() -> None:

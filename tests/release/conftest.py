@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from elements.transfer.importing import import_elements
 from storage.models import Storage
 from storage.options import Role
+from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
+from tests.factories import StorageFactory
 from tests.release.house import HouseClient, MakeClient, write_lines, write_template
 from tests.release.set_keeper import Keeper
 from tests.release.stored_contents import contents, first_contents
@@ -25,6 +29,15 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
         filled_storage(write_lines(folder / "rival.ndjson", "Rival "), collection="rival", **fields),
     ):
         yield storage
+
+
+@pytest.fixture
+def old_house(tmp_path: Path) -> Iterator[Storage]:
+    """acme/house for tests that commit: only committed transactions have times of their own (D563)."""
+    storage = StorageFactory.create(collection="acme", key="house", template=write_template(tmp_path / "template.json"))
+    import_elements(storage, str(write_lines(tmp_path / "own.ndjson")))
+    yield storage
+    remove_storage(Storage.objects.get(collection__key="acme", key="house"))
 
 
 @pytest.fixture

@@ -3,22 +3,17 @@ transactions have times of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from elements.comparing import storage_changes
-from elements.transfer.importing import import_elements
 from storage.models import Storage, StorageRevision
 from storage.options import Role
-from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
-from tests.factories import StorageFactory
-from tests.release.house import BASE, ID, HouseClient, Wire, one, reference, user, write_lines, write_template
+from tests.release.house import BASE, ID, HouseClient, Wire, one, reference, user
 from tests.release.random_changes import RandomChanges
 from tests.scale import scaled
 
@@ -27,14 +22,6 @@ DETAIL = "rest/facets/processes/views/detail/elements"
 # Steps of diagrams are listed only if they were changed themselves.
 LISTED = ("mainProcess", "subProcess")
 NAMES = {"1031": "inProcess-1 deutsch", "1033": "inProcess-1"}
-
-
-@pytest.fixture
-def old_house(tmp_path: Path) -> Iterator[Storage]:
-    storage = StorageFactory.create(collection="acme", key="house", template=write_template(tmp_path / "template.json"))
-    import_elements(storage, str(write_lines(tmp_path / "own.ndjson")))
-    yield storage
-    remove_storage(storage)
 
 
 def written(moment: datetime) -> str:

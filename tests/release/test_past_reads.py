@@ -14,7 +14,6 @@ import pytest
 from django.utils import timezone
 
 from elements.permission_sets.inheritance import rebuild_inherited
-from elements.transfer.importing import import_elements
 from facets.changing.changes import change_configuration
 from facets.models import PermissionSet
 from facets.template_format.reading import read_template
@@ -28,8 +27,7 @@ from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
-from tests.factories import StorageFactory
-from tests.release.house import ID, HouseClient, reference, write_lines, write_template
+from tests.release.house import ID, HouseClient, reference
 from tests.release.random_changes import PROCESSES, RandomChanges
 from tests.removed_storages import rows_left
 from tests.scale import scaled
@@ -42,14 +40,6 @@ LISTS = (
     "?$resources=children,rootPath,content,versions,related", "?$culture=1031&$fallback=true",
     "?$filter=changedOn -gt 2026-02-01",
 )  # fmt: skip
-
-
-@pytest.fixture
-def old_house(tmp_path: Path) -> Iterator[Storage]:
-    storage = StorageFactory.create(collection="acme", key="house", template=write_template(tmp_path / "template.json"))
-    import_elements(storage, str(write_lines(tmp_path / "own.ndjson")))
-    yield storage
-    remove_storage(Storage.objects.get(key="house"))
 
 
 def addresses() -> Iterator[str]:

@@ -242,7 +242,7 @@ def test_pages_are_503_as_well(
 
     client = Client(raise_request_exception=False)
     with monkeypatch.context() as patch:
-        patch.setattr("elements.pages.views.read_facets", fail)
+        patch.setattr("elements.pages.views.read_frame", fail)
         response = client.get("/acme/open/1033/", headers={"accept-language": language})
     assert (response.status_code, response["Retry-After"], response["Cache-Control"]) == (503, "2", "no-store")
     assert f"<h1>{heading}</h1>" in response.content.decode()

@@ -10,14 +10,14 @@ from typing import Any, cast
 from unittest import mock
 
 import pytest
-from django.db import connection
+from django.db import connection, connections, transaction
 from psycopg import OperationalError
 from psycopg_pool import PoolTimeout
 
 from repository_site.core.cores import ALLOWED, keep_to
 from repository_site.core.database import pool, revival
 from repository_site.core.database.base import DatabaseWrapper
-from repository_site.core.database.pool import RESPITE, ReplicaPool, Turnstile, WarmPool
+from repository_site.core.database.pool import RESPITE, PooledConnection, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
@@ -146,6 +146,75 @@ class TestWarmPool:
         assert pool.getconn() is first
         first.execute("UNLISTEN here")
         pool.putconn(first)
+
+
+class TestEndOfReading:
+    """A transaction that only reads ends without a wait for the database (D609)."""
+
+    @pytest.fixture
+    def wrapper(self) -> Iterator[DatabaseWrapper]:
+        wrapper = cast("DatabaseWrapper", connection.copy("ending"))
+        pool = {"min_size": 1, "max_size": 1, "timeout": 60}
+        wrapper.settings_dict["OPTIONS"] = {**wrapper.settings_dict["OPTIONS"], "pool": pool}
+        connections["ending"] = wrapper
+        yield wrapper
+        wrapper.close()
+        wrapper.close_pool()
+        del connections["ending"]
+
+    def read(self, wrapper: DatabaseWrapper) -> PooledConnection:
+        with wrapper.reading_one_snapshot(), transaction.atomic("ending"):
+            assert wrapper.look_up("SELECT current_setting('transaction_read_only')", []) == [("on",)]
+            assert wrapper.look_up("SELECT current_setting('transaction_isolation')", []) == [("repeatable read",)]
+        driver: PooledConnection = wrapper.connection
+        assert (driver.is_ending, driver.autocommit, wrapper.get_autocommit()) == (True, True, True)
+        return driver
+
+    @pytest.mark.django_db
+    def test_the_next_statement_is_in_another_transaction(self, wrapper: DatabaseWrapper) -> None:
+        driver = self.read(wrapper)
+        assert wrapper.look_up("SELECT current_setting('transaction_read_only')", []) == [("off",)]
+        assert (driver.is_ending, driver.info.transaction_status.name) == (False, "IDLE")
+        self.read(wrapper)
+        with wrapper.cursor() as cursor:
+            cursor.execute("SELECT current_setting('transaction_isolation')")
+            assert cursor.fetchone() == ("read committed",)
+        self.read(wrapper)
+        assert self.read(wrapper) is driver
+        with transaction.atomic("ending"):
+            assert wrapper.look_up("SELECT current_setting('transaction_read_only')", []) == [("off",)]
+        assert not driver.is_ending
+
+    @pytest.mark.django_db
+    def test_the_pool_gets_it_back_idle(self, wrapper: DatabaseWrapper) -> None:
+        driver = self.read(wrapper)
+        wrapper.close()
+        assert (driver.is_ending, driver.info.transaction_status.name, driver.closed) == (False, "IDLE", False)
+        assert self.read(wrapper) is driver
+
+    @pytest.mark.django_db
+    def test_a_connection_that_was_lost_meanwhile_is_replaced(self, wrapper: DatabaseWrapper) -> None:
+        driver = self.read(wrapper)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [driver.info.backend_pid])
+        wrapper.close()
+        assert driver.closed
+        assert self.read(wrapper) is not driver
+
+    @pytest.mark.django_db
+    def test_a_failed_read_is_rolled_back(self, wrapper: DatabaseWrapper) -> None:
+        with pytest.raises(ZeroDivisionError), wrapper.reading_one_snapshot(), transaction.atomic("ending"):
+            wrapper.look_up("SELECT 1", [])
+            raise ZeroDivisionError
+        driver: PooledConnection = wrapper.connection
+        assert (driver.is_ending, driver.info.transaction_status.name) == (False, "IDLE")
+
+    @pytest.mark.django_db
+    def test_a_change_waits_for_its_commit(self, wrapper: DatabaseWrapper) -> None:
+        with transaction.atomic("ending"):
+            wrapper.look_up("SELECT 1", [])
+        driver: PooledConnection = wrapper.connection
+        assert (driver.is_ending, driver.info.transaction_status.name) == (False, "IDLE")
 
 
 class Embedded:

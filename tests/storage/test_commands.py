@@ -151,6 +151,7 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
     assert lines[0].split() == [
         "storage", "tenant", "title", "template", "cultures", "region", "timeZone", "anonymous", "isValid", "quotas",
         "collectionQuotas",
+        "pastDays", "pastBytes",
     ]  # fmt: skip
     assert lines[1].startswith(f"acme/handbook   {storage.id}  Handbook          plain     1031,1033  DE")
     assert lines[2].startswith(f"rival/handbook  {other_storage.id}  Rival's handbook  plain")
@@ -167,6 +168,8 @@ def test_list_storages(storage: Storage, other_storage: Storage) -> None:
             "isValid": True,
             "quotas": {},
             "collectionQuotas": {"storages": {"used": 1, "most": 100}},
+            "pastDays": 1095,
+            "pastBytes": None,
         }
     ]
 

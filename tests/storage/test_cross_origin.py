@@ -164,7 +164,7 @@ def test_origins_are_set_by_command_and_in_the_back_office(storage: Storage, oth
         call_command("set_origins", "acme", "handbook", *[f"https://a{number}.example" for number in range(51)])
     page, browser = f"/admin/storage/storage/{storage.pk}/change/", site_administrator()
     form = {"title": storage.title, "is_valid": "on", "anonymous_access": "none", "stuck_after_days": "14"}
-    form["event_days"] = "90"
+    form |= {"event_days": "90", "past_days": "365"}
     refused = browser.post(page, {**form, "allowed_origins": "https://*.example.org"})
     assert (refused.status_code, "is not an origin" in refused.content.decode()) == (200, True)
     assert browser.post(page, {**form, "allowed_origins": f"{APP}\r\n{OTHER}\r\n"}).status_code == 302

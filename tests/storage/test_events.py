@@ -87,6 +87,7 @@ def test_days_of_a_storage_can_be_changed(storage: Storage, other_storage: Stora
     page = f"/admin/storage/storage/{storage.pk}/change/"
     browser = site_administrator()
     form = {"title": storage.title, "is_valid": "on", "anonymous_access": "none", "stuck_after_days": "14"}
+    form["past_days"] = "365"
     assert browser.post(page, {**form, "event_days": "0"}).status_code == 200
     assert browser.post(page, {**form, "event_days": "8"}).status_code == 302
     assert Storage.objects.get(pk=storage.pk).event_days == 8

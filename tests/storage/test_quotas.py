@@ -252,7 +252,7 @@ def test_site_office(desk: LimitedDesk) -> None:
     assert "0 of 3" in page
     form: dict[str, Any] = {
         "title": "Limited", "description": "", "is_valid": "on", "anonymous_access": "none", "stuck_after_days": "14",
-        "event_days": "90",
+        "event_days": "90", "past_days": "365",
         "quota_elements": "", "quota_bytes": "2000000", "quota_files": "", "quota_history": "",
     }  # fmt: skip
     assert client.post(address, form).status_code == 302

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 from django.conf import settings as project_settings
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 
 from repository_site.core import environment
 from storage.models import StaffAccount, Storage, StorageMembership
+from storage.options import Role
+from tests.factories import token_for
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "the one that is right"
@@ -147,3 +151,15 @@ def test_a_session_ends_after_half_a_day(jo: StaffAccount) -> None:
     assert project_settings.SESSION_SAVE_EVERY_REQUEST is False
     Session.objects.update(expire_date=before - timedelta(hours=12))
     assert client.get(OFFICE).status_code == 302
+
+
+def test_a_token_in_a_header_leaves_the_session_unread(jo: StaffAccount, storage: Storage) -> None:
+    """A token decides alone, valid or not (D610). Without one, the session does."""
+    client, info = signed_in(), "/acme/handbook/_api/rest/info"
+    token = token_for(storage, Role.VIEWER)
+    answers = {}
+    for header in (f"Bearer {token}", "Bearer unknown", ""):
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(info, headers={"Authorization": header} if header else {})
+        answers[header[:10]] = response.status_code, any("django_session" in each["sql"] for each in queries)
+    assert answers == {f"Bearer {token}"[:10]: (200, False), "Bearer unk": (401, False), "": (200, True)}

@@ -51,6 +51,7 @@ def request(**given: Any) -> dict[str, Any]:
         "anonymous": "none",
         "stuck_after_days": "14",
         "event_days": "90",
+        "past_days": "365",
     }
     return {**usual, "template_file": template_file(PLAIN), **given}
 
@@ -70,12 +71,13 @@ def test_a_storage_is_provisioned_as_asked_for(browser: Client) -> None:
         anonymous="read",
         stuck_after_days="7",
         event_days="30",
+        past_days="31",
     )
     response = browser.post(f"{SITE}storage/add/", given)
     storage = Storage.objects.get()
     assert response["Location"] == f"{SITE}storage/{storage.pk}/change/"
     cultures = storage.culture_set()
-    assert storage.event_days == 30
+    assert (storage.event_days, storage.past_days) == (30, 31)
     assert (str(storage), storage.title, storage.description, storage.template) == (
         "acme/manual", "Manual", "Of the house.", "plain",
     )  # fmt: skip
@@ -210,11 +212,11 @@ def test_several_are_measured_at_once(browser: Client, storage: Storage, other_s
 def test_editable_settings_of_a_storage(browser: Client, storage: Storage) -> None:
     given = {
         "title": "New", "description": "Words", "anonymous_access": "read", "stuck_after_days": "3", "key": "other",
-        "event_days": "60", "region": "FR", "time_zone": "UTC", "template": "x",
+        "event_days": "60", "past_days": "61", "region": "FR", "time_zone": "UTC", "template": "x",
     }  # fmt: skip
     browser.post(f"{SITE}storage/{storage.pk}/change/", given)
     after = Storage.objects.get(pk=storage.pk)
-    assert after.event_days == 60
+    assert (after.event_days, after.past_days) == (60, 61)
     assert (after.title, after.description, after.anonymous_access, after.stuck_after_days, after.is_valid) == (
         "New", "Words", "read", 3, False,
     )  # fmt: skip

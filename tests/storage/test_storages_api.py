@@ -77,6 +77,7 @@ def test_a_storage_is_provisioned_with_its_settings(api: ApiClient, storage: Sto
         "name": "public", "title": "Public", "description": "For all", "template": "standard", "region": "CH",
         "dataCultures": [1036, 1031], "defaultDataCulture": 1031, "mandatoryCultures": [1036], "timeZone": "Europe/Zurich",
         "anonymousAccess": "read", "baseTenant": str(storage.id).upper(), "stuckAfterDays": 3, "eventDays": 30,
+        "pastDays": 31,
         "quotaElements": 1000, "quotaBytes": None,
     }  # fmt: skip
     response = provision(api, token, body)
@@ -87,7 +88,7 @@ def test_a_storage_is_provisioned_with_its_settings(api: ApiClient, storage: Sto
     assert api.get(ADDRESS, token=token).json()["values"][1] == expected
     cultures = made.culture_set()
     assert (cultures.data, cultures.default, cultures.mandatory) == ((1036, 1031), 1031, (1036,))
-    assert (made.base_id, made.stuck_after_days, made.event_days) == (storage.id, 3, 30)
+    assert (made.base_id, made.stuck_after_days, made.event_days, made.past_days) == (storage.id, 3, 30, 31)
     assert (made.quota_elements, made.quota_bytes) == (1000, None)
     assert api.get("/acme/public/_api/rest/facets").json()["count"] > 10
     again = provision(api, token, body)
@@ -101,13 +102,15 @@ def test_all_problems_are_reported_at_once(api: ApiClient, storage: Storage, oth
         "name": "_x", "titel": "x", "title": "x" * 201, "description": 5, "template": "../../etc/passwd.json",
         "dataCultures": [1], "defaultDataCulture": True, "mandatoryCultures": ["1033"], "region": "XX", "timeZone": "Mars",
         "anonymousAccess": "all", "baseTenant": str(other_storage.id), "eventDays": 0, "quotaFiles": -1,
+        "pastDays": 10_951,
     }  # fmt: skip
     response = provision(api, collection_token(storage), body)
     assert (response.status_code, response.json()["message"]) == (422, "The storage cannot be provisioned.")
     problems = [each["error"] for each in response.json()["data"]]
     assert [each.partition(":")[0] for each in problems] == [
         "titel", "description", "template", "defaultDataCulture", "mandatoryCultures", "baseTenant", "name",
-        "dataCultures", "region", "timeZone", "title", "anonymousAccess", "eventDays", "quotaFiles",
+        "dataCultures", "region", "timeZone", "title", "anonymousAccess", "eventDays", "pastDays",
+        "quotaFiles",
     ]  # fmt: skip
     assert problems[0] == "titel: unknown field; similar: title."
     assert problems[2] == "template: there is no template '../../etc/passwd.json'; use standard."

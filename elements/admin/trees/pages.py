@@ -42,6 +42,7 @@ from elements.reading.lists.selection import read_page
 from elements.reading.rows import read_parents
 from elements.search.finding import HitFilter
 from facets.configuration import CompiledView
+from repository_site.core.database.statements import read_together
 from repository_site.core.problems import NotFound, Problem
 from repository_site.core.rest.errors import status_of
 from repository_site.core.wording import GUID, clean_text
@@ -179,7 +180,8 @@ def _branches(
         return addable_below(labels, caller, link.type, link.element)
 
     moves = steps_of(caller, view)
-    return tree.grow(roots[:MANY], opened, toggle, offers, moves), len(roots) > MANY
+    [branches] = read_together(tree.grow(roots[:MANY], opened, toggle, offers, moves))
+    return branches, len(roots) > MANY
 
 
 def _found(labels: OfficeLabels, view: CompiledView, text: str) -> list[tuple[Named, str]]:

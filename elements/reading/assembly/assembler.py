@@ -16,7 +16,7 @@ from elements import derived
 from elements.naming import NAME
 from elements.reading import rows
 from elements.reading.assembly.attributes import AttributeWriter, Values, without_author_note
-from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, read_links
+from elements.reading.assembly.links import NO_LINKS, ReferenceLinks, ask_links, finding_links, read_links
 from elements.reading.assembly.projection import (
     ATTRIBUTES,
     CHILDREN,
@@ -41,7 +41,7 @@ from elements.reading.names import ByCulture
 from elements.reading.rows import Audience, Identity, ShapeRow, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView, Configuration
-from repository_site.core.database.statements import Inquiry
+from repository_site.core.database.statements import Inquiry, Reading
 from repository_site.core.rest.rendering import to_json
 
 Wire = dict[str, Any]
@@ -211,6 +211,19 @@ class Assembler:
         if not self.fields or self.in_slices:
             return gathered
         return replace(gathered, extras=self.fields.read(self._referenced(batch, gathered), most_text(len(batch))))
+
+    def gathering(self, batch: Sequence[VersionRow]) -> Reading[Gathered]:
+        """Gather the parts that are references or shapes, without expansions and fields, as pages need it."""
+        resources = self.wanted.resources
+        above = {row.parent for row in batch if row.parent} if ROOT_PATH in resources else set()
+        inquiry = Inquiry()
+        shapes = inquiry.add(rows.shapes_of(self._drawn(batch) if CONTENT in resources else ()))
+        parents = inquiry.add(rows.parents_of(above))
+        links = finding_links(inquiry, self.reader.identities, batch, self.projection)
+        yield from inquiry.asking()
+        drawn, path = shapes(), parents()
+        found = yield from links({shape.element for each in drawn.values() for shape in each} | path.keys())
+        return Gathered(found, {}, drawn, path, {})
 
     def _referenced(self, batch: Sequence[VersionRow], gathered: Gathered) -> dict[str, list[Identity]]:
         """Return the targets of all references that have fields."""

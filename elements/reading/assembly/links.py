@@ -10,7 +10,7 @@ from elements.reading import rows
 from elements.reading.assembly.projection import Projection
 from elements.reading.identities import Identities
 from elements.reading.rows import Identity, VersionRow, VersionSummary
-from repository_site.core.database.statements import Inquiry, engine
+from repository_site.core.database.statements import Inquiry, Reading, engine, read
 
 # Columns of a row that contain callers, in the order of contexts.
 CALLER_FIELDS = {"changedBy": "changed_by", "createdBy": "created_by", "relBy": "released_by"}
@@ -78,6 +78,19 @@ def ask_links(
 ) -> Callable[[Iterable[str]], ReferenceLinks]:
     """Add two questions to a trip. The returned function, called after the trip, asks a third: for the identities of
     all targets and of the given other elements."""
+    finding = finding_links(inquiry, identities, versions, projection, all_versions=all_versions, most=most)
+    return lambda others: read(finding(others))
+
+
+def finding_links(
+    inquiry: Inquiry,
+    identities: Identities,
+    versions: Sequence[VersionRow],
+    projection: Projection,
+    *,
+    all_versions: bool = False,
+    most: int | None = None,
+) -> Callable[[Iterable[str]], Reading[ReferenceLinks]]:
     stored = projection.stored_contexts
     references = inquiry.add(
         rows.references_of([row.version for row in versions], stored, most, is_identified_later=True)
@@ -87,13 +100,13 @@ def ask_links(
     wants_known = all_versions or derived.RELEASE_HISTORY in projection.contexts
     known = inquiry.add(rows.known_versions_of(identities.audience, versioned if wants_known else ()))
 
-    def find(others: Iterable[str]) -> ReferenceLinks:
+    def find(others: Iterable[str]) -> Reading[ReferenceLinks]:
         held = references()
         targets = {*others}
         for each in held.values():
             targets.update(*each.values())
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-        return ReferenceLinks(held, known(), identities.read(targets))
+        return ReferenceLinks(held, known(), (yield from identities.reading(targets)))
 
     return find

@@ -15,6 +15,7 @@ from elements.reading.bounds import most_text
 from elements.reading.diagrams.drawings import DrawnLane, DrawnShape, read_diagram
 from elements.reading.rows import Identity, ShapeRow, VersionRow
 from facets.configuration import Configuration
+from repository_site.core.database.statements import ask
 
 NAME = "name"
 
@@ -30,7 +31,7 @@ class ContentAssembler(Assembler):
         drawn = rows.read_versions(versions, only=(NAME,), most=most_text(len(versions)))
         links = read_links(self.reader.identities, list(drawn.values()), self.projection)
         by_id = {shape.shape: shape for shape in visible}
-        flows = rows.read_predecessors(list(by_id))
+        flows = ask(rows.predecessors_of(list(by_id)))
         names = _names(self.reader.configuration)
         found = []
         for shape in visible:

@@ -14,7 +14,7 @@ import orjson
 from elements.diagrams.geometry import Point, ShapeBounds
 from elements.reading.bounds import at_most, most_written_rows
 from repository_site.core.database.prepared import Row
-from repository_site.core.database.statements import Inquiry, Question, id_array, look_up
+from repository_site.core.database.statements import Inquiry, Question, ask, id_array, look_up
 
 T = TypeVar("T")
 Texts = Mapping[str, str]
@@ -144,16 +144,22 @@ def _lanes_of(versions: Sequence[str]) -> Question[dict[str, list[DrawnLane]]]:
 
 
 def read_flows(shapes: Sequence[str]) -> list[DrawnFlow]:
-    if not shapes:
-        return []
+    return ask(flows_of(shapes))
+
+
+def flows_of(shapes: Sequence[str]) -> Question[list[DrawnFlow]]:
     most = most_written_rows()
     sql = f"""SELECT f.shape_id::text, f.predecessor_id::text, f.position, f.label::text, f.bpmn_id, f.waypoints::text
         FROM elements_shapeflow f WHERE f.shape_id = ANY(%s::uuid[]) ORDER BY f.shape_id, f.position
         LIMIT {most + 1:d}"""  # noqa: S608  constants
-    return [
-        DrawnFlow(shape, predecessor, position, orjson.loads(label), bpmn_id, _points(waypoints))
-        for shape, predecessor, position, label, bpmn_id, waypoints in at_most(look_up(sql, [id_array(shapes)]), most)
-    ]
+
+    def understand(rows: list[Row]) -> list[DrawnFlow]:
+        return [
+            DrawnFlow(shape, predecessor, position, orjson.loads(label), bpmn_id, _points(waypoints))
+            for shape, predecessor, position, label, bpmn_id, waypoints in at_most(rows, most)
+        ]
+
+    return Question(sql if shapes else "", [id_array(shapes)], understand)
 
 
 def read_source(version: str) -> str | None:

@@ -16,6 +16,7 @@ from elements.reading.bounds import most_text
 from elements.reading.names import chosen_name
 from elements.reading.rows import References, VersionRow
 from facets.blueprint.definitions import ElementType, Property
+from repository_site.core.database.statements import Reading, ask_for, read
 
 
 class NoteKind(StrEnum):
@@ -66,13 +67,19 @@ def note_contexts(type: ElementType) -> dict[str, NoteKind]:
 
 def read_note_targets(reader: Reader, versions: Collection[VersionRow], others: Collection[str]) -> NoteTargets:
     """Read the references of versions and the names of their visible targets, and of other elements."""
+    return read(reading_note_targets(reader, versions, others))
+
+
+def reading_note_targets(
+    reader: Reader, versions: Collection[VersionRow], others: Collection[str]
+) -> Reading[NoteTargets]:
     types = {reader.types[each.type].key: reader.types[each.type] for each in versions}
     contexts = {key for type in types.values() for key in note_contexts(type)}
-    references = rows.read_references([each.version for each in versions], sorted(contexts))
+    references = yield from ask_for(rows.references_of([each.version for each in versions], sorted(contexts)))
     targets = {target for held in references.values() for found in held.values() for target in found}
-    identities = rows.read_identities(reader.audience, targets | set(others))
+    identities = yield from ask_for(rows.identities_of(reader.audience, targets | set(others)))
     wanted = [each.version for each in identities.values()]
-    found = rows.read_versions(wanted, only=(NAME,), most=most_text(len(wanted)))
+    found = yield from rows.reading_versions(wanted, only=(NAME,), most=most_text(len(wanted)))
     return NoteTargets(references, {each.element: each for each in found.values()})
 
 

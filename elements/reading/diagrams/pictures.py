@@ -29,16 +29,16 @@ from elements.reading.diagrams.drawings import (
     DrawnLane,
     DrawnShape,
     drawn_shapes_of,
+    flows_of,
     lanes_of,
     linked,
-    read_flows,
 )
-from elements.reading.diagrams.picture_notes import NO_TARGETS, NoteTargets, read_note_targets, shape_notes
+from elements.reading.diagrams.picture_notes import NO_TARGETS, NoteTargets, reading_note_targets, shape_notes
 from elements.reading.names import chosen_name
 from elements.reading.rows import Identity, VersionRow
 from facets.blueprint.definitions import ElementType
 from facets.rendering import display_names
-from repository_site.core.database.statements import Inquiry
+from repository_site.core.database.statements import Inquiry, Reading, read
 from storage.localisation.cultures import language_of, locale_name
 
 # Larger diagrams are not drawn: they would be unreadable and keep a worker busy.
@@ -80,29 +80,37 @@ class DrawnShapes:
 
 def read_drawn_shapes(reader: Reader, row: VersionRow, layout: LayoutKey) -> DrawnShapes:
     """Read what a layout shows of a diagram, in a fixed number of statements."""
+    return read(reading_drawn_shapes(reader, row, layout))
+
+
+def reading_drawn_shapes(reader: Reader, row: VersionRow, layout: LayoutKey) -> Reading[DrawnShapes]:
     inquiry = Inquiry()
     asked = inquiry.add(drawn_shapes_of(row.version))
     asked_lanes = inquiry.add(lanes_of(row.version)) if layout in WITH_LANES else list
-    inquiry.ask()
+    yield from inquiry.asking()
     shapes, lanes = asked(), asked_lanes()
     if layout in WITH_LANES:
         shapes, lanes = linked(shapes, lanes)
-    identities = rows.read_identities(reader.audience, {each.element for each in shapes})
+    elements = {each.element for each in shapes}
+    identities, all_flows = yield [
+        rows.identities_of(reader.audience, elements),
+        flows_of([each.shape for each in shapes]),
+    ]
     visible = {each.shape: each for each in shapes if each.element in identities}
     by_shape: dict[str, list[DrawnFlow]] = {}
-    for flow in read_flows(list(visible)):
+    for flow in all_flows:
         by_shape.setdefault(flow.shape, []).append(flow)
     flows = [flow for shape in visible for flow in by_shape.get(shape, ()) if flow.predecessor in visible]
     # Do not read more shapes than can be drawn.
     is_too_large = len(visible) > MAX_SHAPES
     wanted = [] if is_too_large else [each.version for each in identities.values()]
     only = (NAME, *GROUP_ATTRIBUTES) if is_map(reader, row) else (NAME,)
-    found = rows.read_versions(wanted, only=only, most=most_text(len(wanted)))
+    found = yield from rows.reading_versions(wanted, only=only, most=most_text(len(wanted)))
     versions = {each.element: each for each in found.values()}
     notes = NO_TARGETS
     if not is_too_large and (layout in WITH_NOTES or lanes):
         of_lanes = {each.element for each in lanes if each.element}
-        notes = read_note_targets(reader, versions.values() if layout in WITH_NOTES else (), of_lanes)
+        notes = yield from reading_note_targets(reader, versions.values() if layout in WITH_NOTES else (), of_lanes)
     return DrawnShapes(list(visible.values()), flows, versions, lanes, notes)
 
 

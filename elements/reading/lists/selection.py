@@ -15,7 +15,7 @@ from django.db import connection
 from elements.filters.conditions import Condition
 from elements.reading import rows
 from elements.reading.rows import BY_POSITION, Audience, VersionRow
-from repository_site.core.database.statements import fetch, id_array, look_up
+from repository_site.core.database.statements import Question, fetch, id_array, look_up
 
 BY_NAME = "v.sort_name, e.id"
 BY_AGE = "v.major, v.minor, v.id"
@@ -172,10 +172,24 @@ def read_page(
     offset: int = 0,
 ) -> list[VersionRow]:
     """Return the rows of a page without attributes, or all without a limit."""
-    versions = find_page(selection, limit, offset)
-    found = rows.read_versions(versions, with_attributes=False)
-    # Without a snapshot, an element may have been deleted in between.
-    return [found[version] for version in versions if version in found]
+    sql = _page_sql(selection, "LIMIT %s OFFSET %s")
+    return [VersionRow(*row) for row in fetch(sql, [*selection.ordered_parameters, limit, offset])]
+
+
+def page_of(selection: Selection, limit: int | None, offset: int = 0) -> Question[list[VersionRow]]:
+    """Return a page of a selection whose values do not decide about the plan, such as that of the children of an
+    element. The limit does, so it is in the text."""
+    bounds = f"LIMIT {limit:d} OFFSET %s" if limit else "OFFSET %s"
+    parameters = [*selection.ordered_parameters, offset]
+    return Question(_page_sql(selection, bounds), parameters, lambda found: [VersionRow(*row) for row in found])
+
+
+def _page_sql(selection: Selection, bounds: str) -> str:
+    """The wide columns are read for the rows of the page only."""
+    return f"""WITH page AS MATERIALIZED (SELECT found.id, row_number() OVER () AS place
+            FROM (SELECT v.id FROM {selection.source} ORDER BY {selection.order} {bounds}) AS found)
+        SELECT {rows.row_columns("NULL")} FROM page JOIN elements_elementversion v ON v.id = page.id
+        JOIN elements_element e ON e.id = v.element_id ORDER BY page.place"""  # noqa: S608  constants
 
 
 def find_page(selection: Selection, limit: int | None, offset: int = 0, start: Milestone | None = None) -> list[str]:

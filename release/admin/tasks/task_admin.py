@@ -23,9 +23,10 @@ from release.admin.tasks.task_filters import (
     TaskTypeFilter,
 )
 from release.admin.tasks.task_page import task_page
-from release.admin.tasks.task_rows import TaskRow, open_tasks_of, task_rows
+from release.admin.tasks.task_rows import TaskRow, open_tasks_of, reading_open_tasks_of, task_rows
 from release.admin.tasks.task_steps import MAX_TASKS, OfficeTaskStep, step_page, steps_for
 from release.models import Task
+from repository_site.core.database.statements import Reading
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.pages import storage_of
 
@@ -114,5 +115,5 @@ class TaskAdmin(StorageModelAdmin):
     situation = _column(task_cells.situation, _("status"))
 
 
-def number_of_stuck(request: HttpRequest) -> int:
-    return len(open_tasks_of(request).stuck)
+def number_of_stuck(request: HttpRequest) -> Reading[int | None]:
+    return len((yield from reading_open_tasks_of(request)).stuck)

@@ -17,9 +17,10 @@ from elements.presentation.labels import Named, key_words
 from facets.blueprint.private_content import USER_TYPE
 from release.models import Task
 from release.schedule.lifecycle_jobs import CALLER
-from release.tasks.task_status import OpenTasks, TaskStatus, read_open_tasks, read_task_statuses
+from release.tasks.task_status import OpenTasks, TaskStatus, reading_open_tasks, reading_task_statuses
 from release.tasks.titles import task_title
-from storage.access.staff import staff_names
+from repository_site.core.database.statements import Reading, ask_for, read_together, side_by_side
+from storage.access.staff import staff_names_of
 from storage.pages import storage_of
 
 
@@ -70,12 +71,20 @@ class TaskRow:
         return element_address(str(self.task.element_id), version=str(self.task.version_id))
 
 
-class Directory:
-    """Names of people and callers; any number is read with two statements."""
+def reading_directory(
+    labels: OfficeLabels, elements: Iterable[UUID | None], callers: Iterable[str]
+) -> Reading[Directory]:
+    """Read the names of any number of people and callers in one round."""
+    people = labels.elements_of(str(each) for each in elements if each)
+    return Directory(*(yield [people, staff_names_of(callers)]))
 
-    def __init__(self, labels: OfficeLabels, elements: Iterable[UUID | None], callers: Iterable[str]) -> None:
-        self._elements: Mapping[str, Named] = labels.elements(str(each) for each in elements if each)
-        self._staff = staff_names(callers)
+
+class Directory:
+    """Names of people and callers."""
+
+    def __init__(self, elements: Mapping[str, Named], staff: Mapping[str, str]) -> None:
+        self._elements = elements
+        self._staff = staff
 
     def person(self, element: UUID | None) -> PersonLink:
         found = self._elements.get(str(element))
@@ -92,13 +101,20 @@ class Directory:
 
 
 def task_rows(request: HttpRequest, tasks: Sequence[Task]) -> list[TaskRow]:
-    """Return the rows of any number of tasks, in their order, with at most ten statements."""
+    """Return the rows of any number of tasks, in their order."""
+    rows: list[TaskRow] = read_together(reading_task_rows(request, tasks))[0]
+    return rows
+
+
+def reading_task_rows(request: HttpRequest, tasks: Sequence[Task]) -> Reading[list[TaskRow]]:
     labels = labels_of(request)
-    statuses = read_task_statuses(storage_of(request), tasks)
-    versions = labels.versions({str(each.version_id) for each in tasks})
     people = [one for each in tasks for one in (each.requester_id, each.assignee_id, each.decider_id)]
     callers = [one for each in tasks for one in (each.requester_label, each.decider_label)]
-    directory = Directory(labels, people, callers)
+    statuses, versions, directory = yield from side_by_side(
+        reading_task_statuses(storage_of(request), tasks),
+        ask_for(labels.versions_of({str(each.version_id) for each in tasks})),
+        reading_directory(labels, people, callers),
+    )
     return [_row(status, versions.get(str(status.task.version_id)), labels, directory) for status in statuses]
 
 
@@ -124,6 +140,10 @@ def transition_text(labels: OfficeLabels, what: Named | None, key: str) -> str:
 
 def open_tasks_of(request: HttpRequest) -> OpenTasks:
     """Return the open tasks, read once per request for the navigation, the filters and the overview."""
+    return cast("OpenTasks", read_together(reading_open_tasks_of(request))[0])
+
+
+def reading_open_tasks_of(request: HttpRequest) -> Reading[OpenTasks]:
     if not hasattr(request, "open_tasks"):
-        request.open_tasks = read_open_tasks(storage_of(request))  # type: ignore[attr-defined]  # kept for this request
+        request.open_tasks = yield from reading_open_tasks(storage_of(request))  # type: ignore[attr-defined]  # kept for this request
     return cast("OpenTasks", request.open_tasks)  # type: ignore[attr-defined]

@@ -10,26 +10,33 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db import DatabaseError, NotSupportedError, OperationalError
+from django.db import DatabaseError, NotSupportedError
 from django.db.backends.postgresql import base, operations, schema
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
 from django.db.models import Model
-from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
-from psycopg import DataError, Error
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg import DataError
 from psycopg.pq import Format, TransactionStatus
 from psycopg_pool import PoolTimeout
 
-from repository_site.core.database.commits import error_of_node, follow_nodes
+from repository_site.core.database.commits import DriverErrors, follow_nodes
 from repository_site.core.database.narrowing import Narrowing
-from repository_site.core.database.pool import PATIENCE, REPLICA, REPLICA_PATIENCE, ReplicaPool, Turnstile, WarmPool
-from repository_site.core.database.prepared import Parameters, Row, Statement, run_prepared
+from repository_site.core.database.pool import (
+    PATIENCE,
+    REPLICA,
+    REPLICA_PATIENCE,
+    PooledConnection,
+    ReplicaPool,
+    Turnstile,
+    WarmPool,
+)
+from repository_site.core.database.prepared import Parameters, Preparing, Row, Statement, run_prepared
 from repository_site.core.database.revival import Revival
 from repository_site.core.database.routing import with_storage
 from repository_site.core.database.warming import HotStatements
@@ -45,6 +52,7 @@ _distributed: dict[tuple[str, ...], bool] = {}
 # A table of ours that a distributed database has in shards.
 IS_DISTRIBUTED = """SELECT EXISTS (SELECT FROM pg_dist_partition
     WHERE logicalrelid = to_regclass('storage_storagerevision') AND partmethod = 'h')"""
+BEGIN_SNAPSHOT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # For each lock. A migration that needs several keeps the first one while it waits for the others.
 LONGEST_WAIT_OF_MIGRATIONS = "400ms"
 MIGRATION_OF_NODES = (
@@ -164,55 +172,6 @@ class LoggedCursor(CursorDebugWrapper, MeasuredCursor):
     """Also logs each statement, while Django counts or logs statements."""
 
 
-class DriverErrors(DatabaseErrorWrapper):
-    """Converts the errors of the driver to Django's. A lost connection, or one that cannot write, is an
-    `OperationalError`, whatever the driver calls it: the database is unavailable (D230).
-
-    After a fail-over, connections end in several ways, and a new one may lead to a standby.
-    """
-
-    wrapper: DatabaseWrapper
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
-        if problem is None:
-            return
-        if isinstance(problem, Error) and self.wrapper.connection is not None:
-            if self._is_lost(problem):
-                raise OperationalError(*problem.args).with_traceback(trace) from problem
-            if error := error_of_node(self.wrapper.connection, problem):
-                raise error.with_traceback(trace) from problem
-        super().__exit__(kind, problem, trace)
-
-    def _is_lost(self, problem: Error) -> bool:
-        connection = self.wrapper.connection
-        # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
-        if isinstance(problem, ReadOnlySqlTransaction) and not connection.read_only:
-            connection.close()
-        return bool(connection.closed)
-
-
-class Preparing:
-    """Lets the driver prepare a statement that is sent a second time, unless the settings forbid it (D231).
-
-    Not for all statements: it would keep the last hundred of those with values in their texts. Not a generator: every
-    request enters this several times.
-    """
-
-    __slots__ = ("wrapper",)
-
-    def __init__(self, wrapper: DatabaseWrapper) -> None:
-        self.wrapper = wrapper
-
-    def __enter__(self) -> None:
-        if self.wrapper.connection is None:
-            self.wrapper.ensure_connection()
-        self.wrapper.connection.prepare_threshold = self.wrapper.threshold
-
-    def __exit__(self, *error: object) -> None:
-        if self.wrapper.connection is not None:
-            self.wrapper.connection.prepare_threshold = None
-
-
 class DatabaseWrapper(base.DatabaseWrapper):
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
@@ -222,6 +181,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Limits of the caller of the scope; None without a caller, or without permission sets (D491)."""
     hidden = ""
     """Those sets of the narrowing whose elements the statements leave out; empty while a change needs all content."""
+    reading: Any = None
+    """The connection to the database whose transaction only reads. A stream may take it away from this wrapper."""
     as_of = ""
     """Time in ISO 8601 whose content the statements read; empty for that of today (D564)."""
 
@@ -347,6 +308,39 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Deallocate the prepared statements of this connection. Must be called outside a transaction."""
         with self._preparing(), self.wrap_database_errors:
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
+
+    @contextmanager
+    def reading_one_snapshot(self) -> Iterator[None]:
+        """Let the next transaction begin as a read-only snapshot; its BEGIN says so, at no extra round trip.
+
+        The properties of the driver for this take as long as a statement.
+        """
+        self.ensure_connection()
+        driver = self.connection
+        driver._begin_statement, self.reading = BEGIN_SNAPSHOT, driver
+        try:
+            yield
+        finally:
+            driver._begin_statement, self.reading = b"", None
+
+    def _commit(self) -> None:
+        """Do not wait for the end of a transaction that has only read, unless statements are logged (D609)."""
+        driver = self.connection
+        if driver is self.reading and isinstance(driver, PooledConnection) and not self.queries_logged:
+            with self.wrap_database_errors:
+                driver.end_reading()
+        else:
+            super()._commit()  # type: ignore[misc]  # the stubs do not know it
+
+    def _set_autocommit(self, autocommit: bool) -> None:
+        driver = self.connection
+        if driver.autocommit == autocommit:
+            return
+        if isinstance(driver, PooledConnection) and driver.is_ending:
+            # The property would wait for the end of the transaction.
+            driver._autocommit = autocommit
+        else:
+            super()._set_autocommit(autocommit)  # type: ignore[misc]
 
     def _rollback(self) -> None:
         """Keep the prepared statements, as PostgreSQL does; the driver forgets them after each rollback (D221)."""

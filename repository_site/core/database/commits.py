@@ -1,4 +1,5 @@
-"""Errors of the nodes of a distributed database, which Citus raises as internal errors (D256, D306).
+"""Errors of lost connections (D230), and of the nodes of a distributed database, which Citus raises as internal errors
+(D256, D306).
 
 If a node refuses a commit, Citus reports its error as a warning, and then raises one that names only a shard. If a node
 is lost while it runs a statement, the error has the text of the driver and the context of the node.
@@ -9,8 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import IntegrityError, OperationalError
-from django.db.utils import DatabaseError
-from psycopg.errors import Diagnostic, Error, InternalError_, SerializationFailure, UndefinedTable
+from django.db.utils import DatabaseError, DatabaseErrorWrapper
+from psycopg.errors import (
+    Diagnostic,
+    Error,
+    InternalError_,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+    UndefinedTable,
+)
 
 REFUSED = (
     "could not commit transaction for shard",
@@ -82,3 +90,30 @@ def _has_moved(problem: Error) -> bool:
 
 def _is_of_node(problem: Error) -> bool:
     return (problem.diag.context or "").startswith(ON_NODE)
+
+
+class DriverErrors(DatabaseErrorWrapper):
+    """Converts the errors of the driver to Django's. A lost connection, or one that cannot write, is an
+    `OperationalError`, whatever the driver calls it: the database is unavailable (D230).
+
+    After a fail-over, connections end in several ways, and a new one may lead to a standby.
+    """
+
+    wrapper: Any
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any) -> None:
+        if problem is None:
+            return
+        if isinstance(problem, Error) and self.wrapper.connection is not None:
+            if self._is_lost(problem):
+                raise OperationalError(*problem.args).with_traceback(trace) from problem
+            if error := error_of_node(self.wrapper.connection, problem):
+                raise error.with_traceback(trace) from problem
+        super().__exit__(kind, problem, trace)
+
+    def _is_lost(self, problem: Error) -> bool:
+        connection = self.wrapper.connection
+        # A write in a transaction that we began as read-only is a mistake of ours, and stays an internal error.
+        if isinstance(problem, ReadOnlySqlTransaction) and connection is not self.wrapper.reading:
+            connection.close()
+        return bool(connection.closed)

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import Connection, OperationalError
+from psycopg.generators import fetch_many
+from psycopg.pq import ExecStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 from psycopg_pool.pool import ReturnConnection
 
@@ -43,14 +45,53 @@ def release_connection() -> None:
         connection.close()
 
 
-class WarmPool(ConnectionPool[Connection]):
+class PooledConnection(Connection[Any]):
+    """A connection that can end a read without waiting for the database (D609).
+
+    Everything that uses the connection waits by `wait`, which reads the result of the COMMIT first.
+    """
+
+    is_ending = False
+
+    def end_reading(self) -> None:
+        """Send COMMIT. It has nothing to write, so nothing depends on its result."""
+        with self.lock:
+            self.pgconn.send_query(b"COMMIT")
+            self.is_ending = True
+
+    def finish(self) -> None:
+        """Read the result of the COMMIT. A connection that failed meanwhile is closed, and the pool replaces it."""
+        if not self.is_ending:
+            return
+        self.is_ending = False
+        try:
+            results = super().wait(fetch_many(self.pgconn))
+        except OperationalError:
+            results = []
+        if [each.status for each in results] != [ExecStatus.COMMAND_OK]:
+            self.close()
+
+    def wait(self, *arguments: Any, **options: Any) -> Any:
+        if self.is_ending:
+            self.finish()
+        return super().wait(*arguments, **options)
+
+
+class WarmPool(ConnectionPool[PooledConnection]):
     """Hands out the connection that was returned last; the pool of the driver takes turns (D164).
 
     The PostgreSQL process of that connection has plans and rows in its caches. Unneeded connections stay idle and are
     closed after a while, the least recently used one first. A connection that the database has closed is replaced.
     """
 
-    def _get_ready_connection(self, timeout: float | None) -> Connection | None:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(connection_class=PooledConnection, **options)
+
+    def putconn(self, conn: PooledConnection) -> None:
+        conn.finish()
+        super().putconn(conn)
+
+    def _get_ready_connection(self, timeout: float | None) -> PooledConnection | None:
         self._pool.rotate(1)
         while self._pool and is_closed_by_server(self._pool[0]):
             # By another thread, since this one holds the lock of the pool.

@@ -38,6 +38,8 @@ def run_prepared(
 
     `meanwhile` runs while the database works.
     """
+    if getattr(driver, "is_ending", False):
+        driver.finish()  # type: ignore[attr-defined]  # of the pool
     values: Transformer = driver.__dict__.get(TRANSFORMER) or driver.__dict__.setdefault(
         TRANSFORMER, DriverTransformer(driver)
     )
@@ -133,3 +135,25 @@ def _rows(values: Transformer, result: Any) -> list[Row]:
     if result.status == ExecStatus.FATAL_ERROR:
         raise error_from_result(result, encoding=values.encoding)
     raise InternalError(f"unexpected result of a prepared statement: {ExecStatus(result.status).name}")
+
+
+class Preparing:
+    """Lets the driver prepare a statement that is sent a second time, unless the settings forbid it (D231).
+
+    Not for all statements: it would keep the last hundred of those with values in their texts. Not a generator: every
+    request enters this several times.
+    """
+
+    __slots__ = ("wrapper",)
+
+    def __init__(self, wrapper: Any) -> None:
+        self.wrapper = wrapper
+
+    def __enter__(self) -> None:
+        if self.wrapper.connection is None:
+            self.wrapper.ensure_connection()
+        self.wrapper.connection.prepare_threshold = self.wrapper.threshold
+
+    def __exit__(self, *error: object) -> None:
+        if self.wrapper.connection is not None:
+            self.wrapper.connection.prepare_threshold = None

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
-from django.db import connection
+from django.core.exceptions import EmptyResultSet
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import Model, QuerySet
 
 from repository_site.core.database.base import DatabaseWrapper
-from repository_site.core.database.prepared import Parameters, Row
-from repository_site.core.database.routing import is_limited
+from repository_site.core.database.prepared import Parameters, Row, Statement
+from repository_site.core.database.routing import is_limited, with_storage
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 
 
 def engine() -> DatabaseWrapper:
-    """Return Django's connection with the type that it has in this project."""
-    return cast("DatabaseWrapper", connection)
+    """Return the connection of this thread. `django.db.connection` looks it up for each attribute, which takes 4 µs."""
+    return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
 
 
 def fetch(sql: str, parameters: Parameters = ()) -> list[Row]:
@@ -57,6 +61,119 @@ def ask(question: Question[T]) -> T:
     return question.understand(look_up(question.sql, question.parameters) if question.sql else [])
 
 
+Reading = Generator[Sequence[Question[Any]], list[Any], T]
+"""A function that yields questions, gets their answers, and may need several rounds of them."""
+
+
+def read(reading: Reading[T]) -> T:
+    """Return the result of a reading. The questions of a round share a trip to the database."""
+    return _in_rounds(reading, engine().look_up_all)
+
+
+def read_together(*readings: Reading[Any]) -> list[Any]:
+    """Return the results of several readings. All of them ask their questions of a round in one statement (D591)."""
+    return _in_rounds(side_by_side(*readings), look_up_as_one)
+
+
+def look_up_as_one(statements: Sequence[Statement]) -> list[list[Row]]:
+    """Run several independent statements as one, which returns a list of rows for each of them.
+
+    A distributed database runs them one by one: Citus cannot send all of such a statement to a node.
+    """
+    database = engine()
+    if len(statements) < 2 or database.is_distributed:
+        return database.look_up_all(statements)
+    # Each text is routed on its own: their combinations are many, and long.
+    tenant, hidden, as_of = database.tenant, database.hidden, database.as_of
+    routed = [with_storage(*each, tenant, hidden, as_of) for each in statements] if tenant else statements
+    parts = [f"ARRAY(SELECT part FROM ({text}) AS part)" for text, _ in routed]  # noqa: S608  statements of ours
+    sql = f"SELECT {', '.join(parts)}"
+    database.tenant = ""
+    try:
+        [found] = database.look_up(sql, [value for _, parameters in routed for value in parameters])
+    finally:
+        database.tenant = tenant
+    return list(found)
+
+
+def ask_for(question: Question[T]) -> Reading[T]:
+    """Return the reading that needs the answer of one question."""
+    [found] = yield [question]
+    return cast("T", found)
+
+
+def ask_all(*questions: Question[Any]) -> Reading[list[Any]]:
+    """Return the reading that needs the answers of some questions."""
+    return (yield questions)
+
+
+def rows_of(sql: str, parameters: Parameters) -> Reading[list[Row]]:
+    """Return the reading of the rows of a statement."""
+    return ask_for(Question(sql, parameters, _as_they_are))
+
+
+def models_of(queryset: QuerySet[M]) -> Question[list[M]]:
+    """Return the rows of a queryset as a question. Its values must not decide about the plan."""
+    try:
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+    except EmptyResultSet:
+        return Question("", (), lambda rows: [])
+    names = [each.target.attname for each, _, _ in compiler.select]
+    make = partial(queryset.model.from_db, connection.alias, names)
+    return Question(sql, parameters, lambda rows: [make(row) for row in rows])
+
+
+def side_by_side(*readings: Reading[Any]) -> Reading[list[Any]]:
+    """Return the reading that asks the questions of several ones in the same rounds."""
+    results: list[Any] = [None] * len(readings)
+    waiting: dict[int, Sequence[Question[Any]]] = {}
+
+    def go_on(place: int, step: Callable[[], Sequence[Question[Any]]]) -> None:
+        try:
+            waiting[place] = step()
+        except StopIteration as end:
+            results[place] = end.value
+            waiting.pop(place, None)
+
+    for place, reading in enumerate(readings):
+        go_on(place, partial(next, reading))
+    while waiting:
+        asked = [each for questions in waiting.values() for each in questions]
+        # A reading gets its own errors: it may know what to do without an answer.
+        rows = iter((yield [Question(each.sql, each.parameters, _as_they_are) for each in asked]))
+        for place, questions in list(waiting.items()):
+            found = [(each, next(rows)) for each in questions]
+            try:
+                answers = [question.understand(some) for question, some in found]
+            except Exception as problem:
+                go_on(place, partial(readings[place].throw, problem))
+            else:
+                go_on(place, partial(readings[place].send, answers))
+    return results
+
+
+def _in_rounds(reading: Reading[T], send: Callable[[list[Statement]], list[list[Row]]]) -> T:
+    try:
+        questions = next(reading)
+        while True:
+            asked = [(each.sql, each.parameters) for each in questions if each.sql]
+            rows = iter(send(asked) if asked else ())
+            found = [(each, next(rows) if each.sql else []) for each in questions]
+            try:
+                answers = [question.understand(some) for question, some in found]
+            except Exception as problem:
+                questions = reading.throw(problem)
+            else:
+                questions = reading.send(answers)
+    except StopIteration as end:
+        return cast("T", end.value)
+
+
+def _as_they_are(rows: list[Row]) -> list[Row]:
+    return rows
+
+
 class Inquiry:
     """Independent questions, which are sent in one trip to the database."""
 
@@ -77,6 +194,10 @@ class Inquiry:
         statements = [(each.sql, each.parameters) for each in self._questions]
         first, *self._rows = engine().look_up_all([(sql, parameters), *statements])
         return first
+
+    def asking(self) -> Reading[None]:
+        """Return the reading that sends the questions in its next round."""
+        self._rows = yield [Question(each.sql, each.parameters, _as_they_are) for each in self._questions]
 
     def ask(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Send the questions. `meanwhile` runs while the database works, and must not use the database."""

@@ -79,13 +79,18 @@ def _identify(request: HttpRequest) -> RequestOrigin:
     return RequestOrigin(storage, caller, address, credential, is_accepted=True)
 
 
-def _credential(request: HttpRequest) -> str:
+def token_in_headers(request: HttpRequest) -> str:
+    """Return the credential that has precedence over a session; empty without one."""
     meta = request.META
-    found = meta.get("HTTP_AUTHORIZATION") or meta.get("HTTP_SYMBIO_AUTH_TOKEN")
-    if not found and (cookies := meta.get("HTTP_COOKIE")):
+    return meta.get("HTTP_AUTHORIZATION") or meta.get("HTTP_SYMBIO_AUTH_TOKEN") or ""
+
+
+def _credential(request: HttpRequest) -> str:
+    found = token_in_headers(request)
+    if not found and (cookies := request.META.get("HTTP_COOKIE")):
         session = _session.search(cookies)
         found = session[1] if session else ""
-    return found or ""
+    return found
 
 
 def storage_was_found(request: HttpRequest) -> None:

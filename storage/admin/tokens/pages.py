@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -54,6 +54,8 @@ STATES = {
 
 def address_list(token: ApiToken, *, is_refused: bool) -> SafeString:
     """Return the networks that a token was used from, the last one first (D487)."""
+    # The theme asks for a value several times.
+    prefetch_related_objects([token], "addresses")
     found = [each for each in token.addresses.all() if each.is_refused is is_refused]
     rows = [
         (each.network, ago(each.last_on), ngettext("%d request", "%d requests", each.requests) % each.requests)

@@ -77,6 +77,8 @@ def _row(storage: Storage, use: dict[str, int] | None, in_collection: tuple[int,
             name: {"used": None if use is None else use.get(name, 0), "most": most} for name, most in _quotas(storage)
         },
         "collectionQuotas": {"storages": {"used": used, "most": most}},
+        "pastDays": storage.past_days,
+        "pastBytes": use.get("past_bytes") if use else None,
     }
 
 
@@ -101,6 +103,8 @@ def _cell(value: Any) -> str:
         return ",".join(map(str, value))
     if isinstance(value, dict):
         return ",".join(f"{name} {_known(numbers['used'])}/{numbers['most']}" for name, numbers in value.items())
+    if value is None:
+        return "?"
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 

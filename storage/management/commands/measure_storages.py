@@ -19,9 +19,9 @@ class Command(RepositoryCommand):
     help = (
         "Count elements, versions, references, shapes and bytes of each storage, and store the numbers for the\n"
         f"back office of the installation. The command also deletes request counts older than {KEPT_DAYS} days,\n"
-        "expired sessions and idempotency keys, and events that are older than their storage keeps them. A worker\n"
-        "does the same once a night; docs/how-to/jobs.md explains when to use this command instead. It prints one\n"
-        "line for each storage; `--verbosity 0` prints failures only."
+        "expired sessions and idempotency keys, and events and former states that are older than their storage keeps\n"
+        "them. A worker does the same once a night; docs/how-to/jobs.md explains when to use this command instead.\n"
+        "It prints one line for each storage; `--verbosity 0` prints failures only."
     )
     examples = """\
   manage.py measure_storages                every storage
@@ -43,7 +43,7 @@ class Command(RepositoryCommand):
         storages = storages_at(options["collection"], options["storage"])
         for storage in with_progress(storages, "Storages", len(storages)):
             try:
-                forgotten_events, size = forget_and_measure(storage)
+                forgotten, size = forget_and_measure(storage)
             except NotFound:
                 # Somebody removed the storage after the list was read.
                 continue
@@ -54,17 +54,20 @@ class Command(RepositoryCommand):
                 continue
             if options["verbosity"]:
                 self.stdout.write(f"{storage}: {_in_words(size)}")
-                if forgotten_events:
-                    days = storage.event_days
-                    self.stderr.write(f"{storage}: {forgotten_events} events older than {days} days deleted.")
+                for count, kind, days in (
+                    (forgotten.events, "events", storage.event_days),
+                    (forgotten.past_rows, "former states", storage.past_days),
+                ):
+                    if count:
+                        self.stderr.write(f"{storage}: {count} {kind} older than {days} days deleted.")
         SessionStore.clear_expired()
-        forgotten = forget_old_hours()
-        if forgotten and options["verbosity"]:
-            self.stderr.write(f"{forgotten} request counts older than {KEPT_DAYS} days deleted.")
+        old_hours = forget_old_hours()
+        if old_hours and options["verbosity"]:
+            self.stderr.write(f"{old_hours} request counts older than {KEPT_DAYS} days deleted.")
         if failed:
             raise CommandError(f"{failed} of {len(storages)} storages failed. Run the command again.")
 
 
 def _in_words(size: StorageSize) -> str:
     names = ("elements", "versions", "references", "shapes", "bytes")
-    return ", ".join(f"{getattr(size, name)} {name}" for name in names)
+    return ", ".join(f"{getattr(size, name)} {name}" for name in names) + f", {size.past_bytes} bytes of former states"

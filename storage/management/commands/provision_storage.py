@@ -12,7 +12,7 @@ from repository_site.core.problems import Conflict
 from repository_site.core.terminal.command_line import RepositoryCommand
 from storage.localisation.culture_arguments import culture_argument, cultures_argument
 from storage.management.quota_arguments import add_quota_arguments
-from storage.options import EVENT_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
+from storage.options import EVENT_DAYS, PAST_DAYS, STUCK_AFTER_DAYS, AnonymousAccess
 
 
 class Command(RepositoryCommand):
@@ -75,6 +75,13 @@ class Command(RepositoryCommand):
             default=EVENT_DAYS,
             metavar="DAYS",
             help="days for which events of changes are kept; default: %(default)s",
+        )
+        parser.add_argument(
+            "--past-days",
+            type=int,
+            default=PAST_DAYS,
+            metavar="DAYS",
+            help="days for which former states are kept, for $asOf; default: %(default)s",
         )
         parser.add_argument(
             "--allowed-origins",

@@ -13,7 +13,7 @@ from django.test import Client
 
 from elements.api import reading_viewset
 from elements.pages import views
-from elements.pages.navigation import read_facets
+from elements.pages.views import read_frame
 from elements.reading.lists import selection
 from repository_site.core.database.repeating import ATTEMPTS
 from storage.models import Storage
@@ -99,9 +99,9 @@ def test_a_page_that_a_migration_interrupts_is_retried(busy: Storage, monkeypatc
         if failures:
             failures -= 1
             raise NotSupportedError("cached plan must not change result type")
-        return read_facets(*arguments)
+        return read_frame(*arguments)
 
-    monkeypatch.setattr(views, "read_facets", interrupted)
+    monkeypatch.setattr(views, "read_frame", interrupted)
     address = VIEW.partition("/_api/")[0] + "/1033/"
     assert Client().get(address).status_code == 200
     failures = ATTEMPTS

@@ -254,7 +254,7 @@ def test_a_page_that_takes_too_long_for_its_budget(
     gate.leave(gate.enter(OPEN, 1), 40)
     gate.leave(gate.enter(RIVAL, 1), 0)
     monkeypatch.setattr(admission, "SHORTEST_TIMEOUT", 1)
-    monkeypatch.setattr("elements.pages.views.read_facets", lambda visit: look_up("SELECT pg_sleep(20)"))
+    monkeypatch.setattr("elements.pages.views.read_frame", lambda *given: look_up("SELECT pg_sleep(20)"))
     page = Client().get("/acme/open/1033/")
     assert (page.status_code, int(page["Retry-After"]) in range(20, 31)) == (429, True)
     assert "reload the page." in page.content.decode()
