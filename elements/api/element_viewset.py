@@ -23,7 +23,7 @@ from elements.api.element_serializers import (
     SuccessSerializer,
     UpdateSerializer,
 )
-from elements.api.list_query import LIST_NAMES, ElementQuerySerializer, read_list_query
+from elements.api.list_query import LIST_NAMES, ElementQuerySerializer, misplaced, read_list_query
 from elements.api.query import CULTURE, EXPAND, FORMAT, Paging, QueryParameters
 from elements.api.reading_viewset import Counted
 from elements.api.writing_viewset import ElementWritingViewSet, refuse_many, success
@@ -99,9 +99,11 @@ class ElementViewSet(ElementWritingViewSet):
         of the list without `$`; messages name them with it. `$asOf` stays in the address. The operation only reads.
         """
         view = self.view_of(names)
-        QueryParameters(request._request.GET, self.operation.query_names).finish()
+        given = request._request.GET
+        beside = QueryParameters(given, (*self.operation.query_names, *LIST_NAMES))
         asked = read_list_query(request.data)
-        parameters = QueryParameters(asked.parameters, LIST_NAMES)
+        problems = [*beside.problems, *misplaced(given), *asked.problems]
+        parameters = QueryParameters(asked.parameters, LIST_NAMES, problems=problems)
         return self._list(view, self.in_cultures(parameters), asked.ids)
 
     def _list(self, view: CompiledView, query: QueryParameters, only: Sequence[str] | None = None) -> Prepared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,15 @@ from elements.api import query
 from elements.api.query_parameters import LIST
 from elements.filters.parsing import MAX_LENGTH
 from repository_site.core.problems import Unreadable
+from repository_site.core.rest.rendering import to_json
 from repository_site.core.rest.serializers import BodySerializer
 from repository_site.core.wording import GUID, listed, printable
+from storage.api.moments import AS_OF
 
 # Ids in one request.
 MOST_IDS = 10_000
+# Wrong ids that a response tells.
+MOST_TOLD = 10
 IDS = "ids"
 # The parameter of each field, and the type of its value.
 FIELDS: dict[str, tuple[str, type]] = {
@@ -74,16 +78,18 @@ class ElementQuerySerializer(BodySerializer):
 @dataclass(frozen=True, slots=True)
 class ListQuery:
     parameters: QueryDict
-    ids: Sequence[str] | None = None
+    ids: Sequence[str] | None
     """The elements to return, in place of those that the view lists."""
+    problems: list[str]
+    """Fields that have no place among the parameters."""
 
 
 def read_list_query(document: Any) -> ListQuery:
+    """Return the parameters in a body. The reader of the parameters adds their problems to those found here."""
     known = (IDS, *FIELDS)
     if not isinstance(document, dict):
         raise Unreadable(f"The body must be an object with {listed(known, 'or')}.")
-    unknown = sorted(document.keys() - known)
-    problems = [f"{printable(key, 40)}: unknown field; use {listed(known, 'or')}." for key in unknown]
+    problems = [_unknown(key, known) for key in sorted(document.keys() - known)]
     parameters = QueryDict(mutable=True)
     for name, (parameter, kind) in FIELDS.items():
         if name not in document:
@@ -97,9 +103,29 @@ def read_list_query(document: Any) -> ListQuery:
     ids = document.get(IDS, [])
     if not isinstance(ids, list) or len(ids) > MOST_IDS:
         problems.append(f"{IDS}: expected a list of at most {MOST_IDS:,} ids.")
-    else:
-        wrong = [each for each in ids if not (isinstance(each, str) and GUID.fullmatch(each))]
-        problems += [f"{IDS}: {printable(str(each), 80)!r} is not a GUID." for each in wrong[:10]]
-    if problems:
-        raise Unreadable(problems[0] if len(problems) == 1 else f"The body has {len(problems)} problems.", problems)
-    return ListQuery(parameters, list(dict.fromkeys(each.lower() for each in ids)) if IDS in document else None)
+        ids = []
+    wrong = [place for place, each in enumerate(ids) if not (isinstance(each, str) and GUID.fullmatch(each))]
+    problems += [f"{IDS}[{place}]: {_shown(ids[place])} is not a GUID." for place in wrong[:MOST_TOLD]]
+    if len(wrong) > MOST_TOLD:
+        problems.append(f"{IDS}: {len(wrong) - MOST_TOLD} more are not GUIDs.")
+    named = None if IDS not in document or wrong else list(dict.fromkeys(each.lower() for each in ids))
+    return ListQuery(parameters, named, problems)
+
+
+def misplaced(given: Iterable[str]) -> list[str]:
+    """Return the problems of parameters in the address that belong to the body."""
+    fields = {parameter: name for name, (parameter, _) in FIELDS.items()}
+    return [f"{name}: send it in the body, as {fields[name]}." for name in given if name in fields]
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    shown, plain = printable(name, 40), name.removeprefix("$")
+    if plain == AS_OF.removeprefix("$"):
+        return f"{shown}: belongs to the address, as {AS_OF}."
+    if plain in known:
+        return f"{shown}: fields of a body have no $; write {plain}."
+    return f"{shown}: unknown field; use {listed(known, 'or')}."
+
+
+def _shown(value: Any) -> str:
+    return repr(printable(value, 80)) if isinstance(value, str) else printable(to_json(value).decode(), 80)

@@ -27,6 +27,7 @@ TIME_ORDERS = {"time": False, "time asc": False, "time desc": True}
 DEFAULT_PAGE_SIZE = 100
 # An item of `$expandRelated`: a context, or a context or part with attributes in brackets. Everything else is `rest`.
 ITEM = re.compile(r"(?P<place>[^,()]*)(?:\((?P<fields>[^()]*)\)\s*)?(?P<rest>[^,]*)(?P<end>,|$)")
+BRACKETS, BRACKETED = re.compile(r"[()]"), "owner(name)"
 CONTEXT_KIND = "a related context of this view's types"
 # No list has as many pages; larger numbers would overflow in the database.
 MAX_PAGE = 10**9
@@ -136,15 +137,29 @@ class QueryParameters:
         """Return the contexts to expand, and the attributes that references have in addition: `owner(name)` (D574)."""
         plain, fields = list[str](), dict[str, frozenset[str]]()
         for found in _items(self.text(EXPAND)):
-            place, given = found["place"].strip(), found["fields"]
-            if given is None or found["rest"]:
-                plain.append(found[0].removesuffix(",").strip())
+            item, place, given = found[0].removesuffix(",").strip(), found["place"].strip(), found["fields"]
+            if (given is None or found["rest"]) and BRACKETS.search(item):
+                shown = printable(item, 40)
+                self.problems.append(f"{EXPAND}: {shown!r} has brackets that do not match; write {BRACKETED}.")
+            elif given is None or found["rest"]:
+                plain.append(item)
             else:
                 self._known(EXPAND, [place], [*names.contexts, *parts], CONTEXT_KIND)
-                wanted = [each.strip() for each in given.split(",")]
-                known = self._known(EXPAND, wanted, attributes, "an attribute of the types of this storage")
-                fields[place] = fields.get(place, frozenset()) | known
+                fields[place] = fields.get(place, frozenset()) | self._fields(place, given, names, attributes)
         return self._known(EXPAND, plain, names.contexts, CONTEXT_KIND), fields
+
+    def _fields(self, place: str, given: str, names: Names, attributes: Set[str]) -> frozenset[str]:
+        """Return the attributes in the brackets of a context or part."""
+        where = f"{EXPAND}: {printable(place, 40)}"
+        if not given.strip():
+            self.problems.append(f"{where}: the brackets are empty; write {BRACKETED}.")
+            return frozenset()
+        wanted = [each.strip() for each in given.split(",")]
+        if contexts := [each for each in wanted if each in names.contexts - attributes]:
+            text = f"{listed(contexts)}: brackets take attributes, not related contexts."
+            self.problems.append(f"{where}: {text}")
+        others = [each for each in wanted if each not in contexts]
+        return self._known(where, others, attributes, "an attribute of the types of this storage")
 
     def paging(self, smallest: int = 1) -> Paging | None:
         """Return the requested page, None for the whole list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -32,6 +33,8 @@ from storage.models import Storage
 class ElementWritingViewSet(ElementReadingViewSet):
     _asked_writer: Callable[[], Writer] | None = None
     """The writer, for which the questions came with the scope."""
+    creates_versions: ClassVar[bool] = False
+    """Whether a new resource is a version of an element, with an address of its own."""
     _changed: Sequence[str] = ()
     """Versions that the request has changed, in the order of the response."""
 
@@ -118,7 +121,8 @@ class ElementWritingViewSet(ElementReadingViewSet):
             [row] = read_versions(versions, with_attributes=False).values()
             response["ETag"] = row.entity_tag
             if self.has_created:
-                response["Location"] = self.reader.address(self.reader.addresses.view(view), row.identity)
+                prefix = self.reader.addresses.view(view)
+                response["Location"] = prefix + (row.version if self.creates_versions else row.element)
         return response
 
     def reduced_answer(self) -> HttpResponse:

@@ -149,7 +149,7 @@ class ComparedVersions:
         for mark, flows in _in_order(found.get("flows", {})):
             side = self.old if mark == Mark.REMOVED else self.new
             for each in flows:
-                ends = " to ".join(self._name(side, each[end]["id"]) for end in ("predecessor", "shape"))
+                ends = " → ".join(self._name(side, each[end]["id"]) for end in ("predecessor", "shape"))
                 label = self._label(each.get("label", {}), is_changed=mark == Mark.CHANGED)
                 yield f"{SIGNS[mark]} {ends}{label}"
 

@@ -26,6 +26,8 @@ IGNORE_WARNINGS = release_serializers.IGNORE_WARNINGS.name
 
 
 class ReleaseViewSet(ElementWritingViewSet):
+    creates_versions = True
+
     @Operation(
         "listTransitions",
         tag="release",

@@ -35,12 +35,18 @@ _known: RecentValues[Sequence[str]] = RecentValues(1_000)
 
 
 class CrossOriginMiddleware(Middleware):
-    """Adds headers to responses for origins that the storage allows. Requests without an origin are left alone."""
+    """Adds headers to responses for origins that the storage allows. Storages without origins are left alone."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         origin = request.META.get(ORIGIN)
-        if origin is None or not is_api_path(request.path_info):
+        if not is_api_path(request.path_info):
+            return response
+        if origin is None:
+            storage: Storage | None = getattr(request, "storage", None)
+            if storage is not None and storage.allowed_origins:
+                # A cache must not give this response to a page, which could not read it.
+                patch_vary_headers(response, ["Origin"])
             return response
         if allowed := _allowed_origins(request):
             patch_vary_headers(response, ["Origin"])

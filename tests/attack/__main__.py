@@ -32,7 +32,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    from tests.attack.attack import CALLERS, Battlefield, prepare
+    from tests.attack.attack import AGENT, CALLERS, Battlefield, prepare
     from tests.server_process import free_port
 
     began, failed = time.monotonic(), 0
@@ -49,6 +49,10 @@ def main() -> int:
             with timed("preparing two storages"):
                 server.start("serve", "--workers", "2")
                 battlefield = Battlefield(server)
+            with timed("preflight requests, and messages of an agent that may write"):
+                wrong = battlefield.preflights() + battlefield.send_messages(AGENT, options.cases)[1]
+                failed += bool(wrong)
+                sys.stdout.write("".join(f"{each}\n" for each in wrong))
             callers = options.callers or CALLERS
             for number, caller in enumerate(callers, 1):
                 with timed(f"{caller}, {number} of {len(callers)}"):
@@ -73,10 +77,12 @@ def measure_growth() -> int:
 def attack_as(battlefield: Battlefield, caller: str, cases: int) -> int:
     """Return whether the fuzzer has found a problem."""
     outcome = battlefield.attack([caller], "examples,coverage,fuzzing,stateful", cases)
-    say(f"  {outcome.cases} cases, {outcome.wrong} wrong")
-    sys.stdout.write(outcome.told)
-    figures.note("attacks", caller, cases=outcome.cases, failures=outcome.wrong or int(bool(outcome.told)))
-    return bool(outcome.told)
+    numbers, wrong = battlefield.send_messages(caller, cases)
+    cases, failures = outcome.cases + numbers.total(), (outcome.wrong or int(bool(outcome.told))) + len(wrong)
+    say(f"  {cases} cases, {failures} wrong")
+    sys.stdout.write(outcome.told + "".join(f"{each}\n" for each in wrong))
+    figures.note("attacks", caller, cases=cases, failures=failures)
+    return bool(failures)
 
 
 @contextmanager

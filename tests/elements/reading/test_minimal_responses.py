@@ -67,13 +67,16 @@ def test_new_resources_have_an_address(handbook: Storage, api: ApiClient, archit
     new = {"elements": [{"type": "system", "attributes": {"name": {"1033": "Scanner"}}}]}
     made = empty(send(api, architect, "POST", SYSTEMS, new), 201)
     address = made["Location"].removeprefix("http://testserver")
-    assert (address.startswith(f"{SYSTEMS}/"), named(api, architect, address)) == (True, "Scanner")
+    assert named(api, architect, address) == "Scanner"
+    [element] = api.get(address, token=architect).json()["elements"]
+    assert address == f"{SYSTEMS}/{element['id']}"
     assert api.get(address, token=architect)["ETag"].startswith(made["ETag"][:-1])
     two = {"elements": [*new["elements"], *new["elements"]]}
     assert "Location" not in empty(send(api, architect, "POST", SYSTEMS, two))
     draft = empty(send(api, architect, "POST", f"{API}/release/{ID['sales']}/createversion"), 201)
     version = api.get(draft["Location"].removeprefix("http://testserver"), token=architect).json()["elements"][0]
     assert (version["id"], version["state"]) == (ID["sales"], "inProcess")
+    assert draft["Location"].endswith(version["versionId"])
     empty(send(api, architect, "DELETE", f"{ELEMENTS}/{version['versionId']}"))
     file = api.generic("POST", f"{API}/rest/files?name=a.txt", "text", "text/plain", token=architect, headers=MINIMAL)
     address = empty(file, 201)["Location"].removeprefix("http://testserver")

@@ -86,7 +86,25 @@ def test_many_ids_in_one_read(handbook: Storage, api: ApiClient, editor: str) ->
     ("body", "status", "problems"),
     [
         ([], 400, ["The body must be an object with ids, filter, resources, select, expandRelated, culture, fallback, orderBy, page, pageSize, pageSelectionKey or format."]),
-        ({"ids": ["x"], "select": "name", "page": True, "filter": 1}, 400, ["filter: expected a text.", 'select: expected a list of names, such as ["name"].', "page: expected a whole number.", "ids: 'x' is not a GUID."]),
+        ({"ids": ["x"], "select": "name", "page": True, "filter": 1}, 400, ["filter: expected a text.", 'select: expected a list of names, such as ["name"].', "page: expected a whole number.", "ids[0]: 'x' is not a GUID."]),
+        (
+            {"ids": ["x", 5, None], "filtr": "x", "$select": ["x"], "asOf": "2026-01-01", "pageSize": "3", "resources": ["foo"], "page": 0, "filter": "name -eq", "expandRelated": ["owner(nome)"]},
+            400,
+            [
+                "$select: fields of a body have no $; write select.",
+                "asOf: belongs to the address, as $asOf.",
+                "filtr: unknown field; use ids, filter, resources, select, expandRelated, culture, fallback, orderBy, page, pageSize, pageSelectionKey or format.",
+                "pageSize: expected a whole number.",
+                "ids[0]: 'x' is not a GUID.",
+                "ids[1]: 5 is not a GUID.",
+                "ids[2]: null is not a GUID.",
+                "$resources: 'foo' is not a resource; use attributes, related, children, content, displayNames, rootPath, versions or names.",
+                "$expandRelated: owner: 'nome' is not an attribute of the types of this storage; similar: name.",
+                "The filter is invalid at character 9 (name -eq>>>): the filter ends too early; expected a value: a 'text', a number, a date-time, true, false, null or a bare word.",
+                "$page: expected a whole number from 1 to 1000000000, not '0'.",
+            ],
+        ),
+        ({"ids": ["x"] * 12}, 400, [*(f"ids[{place}]: 'x' is not a GUID." for place in range(10)), "ids: 2 more are not GUIDs."]),
         ({"ids": [ID["ship"]] * 10_001}, 400, ["ids: expected a list of at most 10,000 ids."]),
         ({"select": ["nome"], "page": 0}, 400, ["$select: 'nome' is not an attribute or related context of this view's types; similar: name.", "$page: expected a whole number from 1 to 1000000000, not '0'."]),
         ({"filter": "Contains(attributes, 'e') OR " * 30 + "Contains(attributes, 'e')"}, 422, None),
@@ -100,4 +118,6 @@ def test_refused_bodies(
     if problems is not None:
         assert [each["error"] for each in answer.json()["data"]] == problems
     beside = api.post(f"{VIEWS}/list/elements/query?$page=1", "{}", content_type="application/json", token=editor)
-    assert beside.json()["message"] == "$page: this operation takes $asOf."
+    assert beside.json()["message"] == "$page: send it in the body, as page."
+    unknown = api.post(f"{VIEWS}/list/elements/query?$pages=1", "{}", content_type="application/json", token=editor)
+    assert unknown.json()["message"].startswith("$pages: this operation takes ")

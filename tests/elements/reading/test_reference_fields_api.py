@@ -118,12 +118,13 @@ def test_cached_names_need_no_statement(handbook: Storage, api: ApiClient, edito
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        ("$expandRelated=owner(nome)", "$expandRelated: 'nome' is not an attribute of the types of this storage; similar: name."),
+        ("$expandRelated=owner(nome)", "$expandRelated: owner: 'nome' is not an attribute of the types of this storage; similar: name."),
         ("$expandRelated=owner(name),", "$expandRelated: '' is not a related context of this view's types."),
-        ("$expandRelated=owner(name", "$expandRelated: 'owner(name' is not a related context of this view's types; similar: owner."),
-        ("$expandRelated=owner(name)x", "$expandRelated: 'owner(name)x' is not a related context of this view's types."),
+        ("$expandRelated=owner(name", "$expandRelated: 'owner(name' has brackets that do not match; write owner(name)."),
+        ("$expandRelated=owner(name)x", "$expandRelated: 'owner(name)x' has brackets that do not match; write owner(name)."),
         ("$expandRelated=parents(name)", "$expandRelated: 'parents' is not a related context of this view's types."),
-        ("$expandRelated=owner()", "$expandRelated: '' is not an attribute of the types of this storage."),
+        ("$expandRelated=owner()", "$expandRelated: owner: the brackets are empty; write owner(name)."),
+        ("$expandRelated=owner(systems)", "$expandRelated: owner: systems: brackets take attributes, not related contexts."),
         ("$expandRelated=owner(name)&$format=csv", "$expandRelated: a table has no references of references; leave it out."),
     ],
 )  # fmt: skip

@@ -118,10 +118,10 @@ def test_shapes_and_flows(api: ApiClient, house: Storage, draft: dict[str, Any])
         "+ Pack [Task]",
         "",
         "## Flows",
-        "- start of order-2 to task of order-2",
-        "- task of order-2 to end of order-2",
-        "+ start of order-2 to Pack",
-        "+ Pack to end of order-2 (done)",
+        "- start of order-2 → task of order-2",
+        "- task of order-2 → end of order-2",
+        "+ start of order-2 → Pack",
+        "+ Pack → end of order-2 (done)",
     ]
 
 

@@ -131,10 +131,10 @@ def test_comparing_versions(api: ApiClient, house: Storage) -> None:
         *(filled(f"+ {part} of order-2 [{type}] id={{order-2-{part}}}") for part, type in STEPS.items()),
         "",
         "## Flows",
-        "- start of order-1 to task of order-1",
-        "- task of order-1 to end of order-1",
-        "+ start of order-2 to task of order-2",
-        "+ task of order-2 to end of order-2",
+        "- start of order-1 → task of order-1",
+        "- task of order-1 → end of order-1",
+        "+ start of order-2 → task of order-2",
+        "+ task of order-2 → end of order-2",
     ]
     same = editor.call("compare_versions", **{**older, "to": ID["order-1"]})
     assert same.splitlines()[1:] == ["No differences."]
