@@ -57,6 +57,8 @@ class SessionVisitor:
         content = session.decode(self.session_data)
         session._session_cache = content
         if self._is_signed_in(content):
+            # Django would read the account from the session: responses vary with the cookie, and the use is noted.
+            session.accessed = True
             request._cached_user = self.account  # type: ignore[attr-defined]  # where Django keeps it
 
     def _is_signed_in(self, content: dict[str, Any]) -> bool:
