@@ -121,6 +121,7 @@ def _steps_of_workloads(run: Run) -> Iterator[Step]:
         yield Step("Memory of whole lists", 0.8, lambda: growth.measure_whole_lists(run))
         yield Step("Tables", 1.5, lambda: growth.measure_tables(run))
         yield Step("Bulk changes", 1.0, lambda: growth.measure_bulk(run))
+        yield Step("Pages", 0.5, lambda: growth.measure_pages(run))
     # After the measurements in the same installation: the tables are larger afterwards.
     yield Step("Transfer", 3.0 if scale.sizes else 0.7, lambda: measure_transfer(run))
     yield Step("Memory", 0.1 + scale.mixed / 10_000, end)

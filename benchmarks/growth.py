@@ -6,6 +6,7 @@ how slow the large one is. The benchmark measures that effect as well.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -13,10 +14,11 @@ from functools import partial
 
 import orjson
 
-from benchmarks.installation import MEGABYTE, BenchmarkInstallation, BenchmarkServer
-from benchmarks.load import Contender, TimingClient, Workload, measure, send_requests
+from benchmarks.installation import COLLECTION, MEGABYTE, BenchmarkInstallation, BenchmarkServer
+from benchmarks.load import Contender, TimingClient, Workload, measure, raw_request, send_requests
 from benchmarks.report import Run, growth_table
-from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, READ, StorageRequests, mixed_requests
+from benchmarks.storages import VISITOR
+from benchmarks.workloads import ELEMENTS, EXPECTED, FILTERS, PAGE, READ, StorageRequests, mixed_requests, sample_id
 from repository_site.core.terminal.progress import with_progress
 
 FIRST_PAGE, MIDDLE_PAGE = "W1 list of 100", "W4 page half-way"
@@ -31,6 +33,20 @@ LONGER_LIST_MEGABYTES = 20
 TABLE_SECONDS, TABLE_MEGABYTES = 60, 150
 SETS = 1_000
 BULK, BULK_SECONDS = 10_000, 60
+PAGE_TURNS, PAGE_MILLISECONDS = 10, 100
+PAGES = {
+    "landing page": "/",
+    "start page": "{base}/1033/",
+    "page of a facet": "{base}/1033/processes/?as=list",
+    "page of an element": "{base}/1033/processes/{process}",
+    "page of a search": "{base}/1033/search?q=4711",
+    "office, overview": "{base}/admin/",
+    "office, my work": "{base}/admin/my-work/",
+    "office, list of elements": "{base}/admin/elements/element/",
+    "office, element": "{base}/admin/elements/element/{process}/change/",
+    "office, form of an element": "{base}/admin/elements/element/{process}/edit/",
+    "office, tree": "{base}/admin/elements/tree/",
+}
 SOAK_STORAGES, SOAK_CONNECTIONS = 200, 8
 # The requests that every storage gets, by title.
 CALLS: dict[str, Callable[[StorageRequests, int], bytes]] = {
@@ -190,6 +206,24 @@ def measure_bulk(run: Run) -> None:
                 raise SystemExit(f"error: a bulk change has failed: {found}")
             seconds = time.monotonic() - started
             run.limit(f"bulk change of {BULK:,} elements, {operation}", seconds, most=BULK_SECONDS, unit=" s")
+
+
+def measure_pages(run: Run) -> None:
+    """Measure the pages that people see most, in the largest storage (D591)."""
+    count = run.scale.sizes[-1]
+    with closing(of_size(run, count)) as installation:
+        installation.run("-m", "benchmarks.storages", str(installation.folder), VISITOR)
+        server = installation.serve()
+        installation.read_files()
+        client, session = TimingClient(server.port), server.tokens[VISITOR]
+        process = sample_id(count // 2)
+        for title, path in PAGES.items():
+            address = path.format(base=f"/{COLLECTION}/s{count}", process=process)
+            request = raw_request(server.port, address, session=session)
+            times = [client.send(request).seconds for _ in range(PAGE_TURNS)]
+            # The first ones read the configuration and prepare statements.
+            median = 1000 * statistics.median(times[PAGE_TURNS // 2 :])
+            run.limit(f"{title} of {count:,} elements", median, most=PAGE_MILLISECONDS, unit=" ms")
 
 
 def measure_storages(run: Run) -> None:

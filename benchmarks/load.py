@@ -38,11 +38,14 @@ def raw_request(
     body: bytes | None = None,
     content_type: str = "application/json",
     tag: str = "",
+    session: str = "",
 ) -> bytes:
     """Return a GET request, or a POST request if there is a body. With a tag, the response may be 304."""
     head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
     if token:
         head += f"Authorization: Bearer {token}\r\n"
+    if session:
+        head += f"Cookie: sessionid={session}\r\n"
     if tag:
         head += f"If-None-Match: {tag}\r\n"
     if body is not None:

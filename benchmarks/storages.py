@@ -1,7 +1,8 @@
 """Create the storages of a benchmark installation and a token for each: `python -m benchmarks.storages FOLDER JSON`.
 
 All of it happens in one process, because a command for each of a thousand storages would take two seconds each.
-`python -m benchmarks.storages FOLDER KEY COUNT` limits one of them by so many permission sets.
+`python -m benchmarks.storages FOLDER KEY COUNT` limits one of them by so many permission sets, and
+`python -m benchmarks.storages FOLDER visitor` begins a session.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from django.core.management import call_command
 
 from benchmarks.installation import COLLECTION
 from benchmarks.workloads import USER_KIND, sample_id
+
+# Name of the account whose session asks for pages.
+VISITOR = "visitor"
 
 
 def make_storages(folder: Path, sizes: dict[str, int]) -> None:
@@ -84,9 +88,33 @@ def editor_of(key: str) -> str:
     return f"{key}-editor"
 
 
+def open_session(folder: Path) -> None:
+    """Begin a session of a site administrator, for the pages."""
+    from importlib import import_module
+
+    from django.conf import settings
+    from django.contrib.auth import login
+    from django.http import HttpRequest
+
+    from storage.models import StaffAccount
+
+    file = folder / "tokens.json"
+    account, _ = StaffAccount.objects.get_or_create(
+        username=VISITOR, defaults={"is_staff": True, "is_superuser": True, "password": "!"}
+    )
+    request = HttpRequest()
+    request.META["REMOTE_ADDR"] = "127.0.0.1"
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore()
+    login(request, account, backend=settings.AUTHENTICATION_BACKENDS[0])
+    request.session.save()
+    file.write_bytes(orjson.dumps({**orjson.loads(file.read_bytes()), VISITOR: request.session.session_key}))
+
+
 if __name__ == "__main__":
     django.setup()
     if len(sys.argv) > 3:
         limit_storage(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[2:] == [VISITOR]:
+        open_session(Path(sys.argv[1]))
     else:
         make_storages(Path(sys.argv[1]), orjson.loads(sys.argv[2]))

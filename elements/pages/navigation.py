@@ -71,16 +71,16 @@ class ReaderTree:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PageFrame:
     """What all reader pages show: the facets with elements that the reader can see, in their order, and the look."""
 
     facets: Sequence[FacetEntry]
     appearance: Appearance
 
 
-def reading_frame(visit: Visit) -> Reading[Frame]:
+def reading_frame(visit: Visit) -> Reading[PageFrame]:
     filled, appearance = yield [_filled_types(visit.reader.audience), appearance_of_scope()]
-    return Frame(_facets(visit, filled), appearance)
+    return PageFrame(_facets(visit, filled), appearance)
 
 
 def _facets(visit: Visit, filled: Collection[str]) -> list[FacetEntry]:

@@ -19,7 +19,7 @@ from elements.pages.copying import copying_of_element, copying_of_facet
 from elements.pages.diagrams import read_asked
 from elements.pages.element_pages import ElementReaderPage
 from elements.pages.facet_pages import FacetPage, FacetQuery
-from elements.pages.navigation import Frame, languages, reading_frame
+from elements.pages.navigation import PageFrame, languages, reading_frame
 from elements.pages.search import SearchPage, SearchQuery, suggestions
 from elements.pages.start_page import StartPage
 from elements.pages.uses import UsesPage, uses_address
@@ -176,7 +176,11 @@ _not_found = in_scope(_show_not_found, snapshot=True)
 
 
 def _missing(
-    request: HttpRequest, visit: Visit, status: int, context: dict[str, Any] | None = None, frame: Frame | None = None
+    request: HttpRequest,
+    visit: Visit,
+    status: int,
+    context: dict[str, Any] | None = None,
+    frame: PageFrame | None = None,
 ) -> ReadPage:
     """Return the page of an address that leads nowhere: 410 if readers could see something there once, else 404."""
     shown = {"is_gone": status == 410, **(context or {})}
@@ -197,7 +201,7 @@ def _finding(visit: Visit, identity: str) -> Reading[VersionRow | None]:
     return (yield from finding_version(visit.reader.audience, identity))
 
 
-def _found(visit: Visit, identity: str) -> tuple[Frame, VersionRow | None, Former | None]:
+def _found(visit: Visit, identity: str) -> tuple[PageFrame, VersionRow | None, Former | None]:
     """Return the version that an id addresses, or else what was published with this id and what replaces it (D411)."""
     frame, row = read_frame(visit, _finding(visit, identity))
     if row is not None or not GUID.fullmatch(identity):
@@ -220,7 +224,7 @@ def _render(
     visit: Visit,
     template: str,
     context: dict[str, Any],
-    shown: Frame,
+    shown: PageFrame,
 ) -> ReadPage:
     look = look_of(visit, storage_of(request), shown.appearance)
     tag, own = language_tag(visit.lcid), interface_language(visit.lcid)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration
-from repository_site.core.database.statements import engine, fetch
+from repository_site.core.database.statements import engine, id_array, read_together, rows_of, text_array
 from storage.models import Storage
 
 OWNER = "owner"
@@ -31,7 +31,7 @@ COUNTS = """SELECT e.type_id::text, count(*), count(*) FILTER (WHERE e.newest_id
     FROM elements_element e WHERE e.type_id <> ALL(%s::uuid[]) GROUP BY 1"""
 # An open version is always the newest of its element, and the unique index for "one open version" covers all of them.
 OPEN_COUNTS = """SELECT e.type_id::text, v.category, count(*) FROM elements_elementversion v
-    JOIN elements_element e ON e.id = v.element_id WHERE v.category = ANY(%s) GROUP BY 1, 2"""
+    JOIN elements_element e ON e.id = v.element_id WHERE v.category = ANY(%s::text[]) GROUP BY 1, 2"""
 OWNERLESS = """SELECT count(*) FROM elements_elementversion v JOIN elements_element e ON e.newest_id = v.id
     WHERE v.category = %s AND e.type_id = ANY(%s::uuid[]) AND NOT EXISTS
         (SELECT 1 FROM elements_reference r WHERE r.version_id = v.id AND r.context = %s)"""
@@ -88,18 +88,23 @@ def _count(configuration: Configuration, now: datetime) -> ElementCounts:
         counts = by_facet[configuration.types_by_id[type].facet]
         counts[category] = counts.get(category, 0) + count
 
+    owned = [row for row, type in configuration.types_by_id.items() if has_owner(type) and not type.lives_in_diagrams]
+    uncounted = id_array([*configuration.living_in_diagrams, *configuration.closed])
+    in_process, totals, [(ownerless,)] = read_together(
+        rows_of(OPEN_COUNTS, [text_array(sorted(OPEN))]),
+        rows_of(COUNTS, [uncounted]),
+        rows_of(OWNERLESS, [Category.DRAFT.value, id_array(owned), OWNER]),
+    )
     opened: dict[str, int] = {}
-    for type, category, count in fetch(OPEN_COUNTS, [sorted(OPEN)]):
+    for type, category, count in in_process:
         add(type, Category(category), count)
         opened[type] = opened.get(type, 0) + count
-    for type, total, published in fetch(COUNTS, [[*configuration.living_in_diagrams, *configuration.closed]]):
+    for type, total, published in totals:
         if configuration.types_by_id[type].is_versioned:
             add(type, Category.PUBLISHED, published)
             add(type, Category.RETIRED, total - published - opened.get(type, 0))
         else:
             add(type, Category.STATIC, total)
-    owned = [row for row, type in configuration.types_by_id.items() if has_owner(type) and not type.lives_in_diagrams]
-    ownerless = fetch(OWNERLESS, [Category.DRAFT.value, owned, OWNER])[0][0]
     return ElementCounts(by_facet, ownerless, now)
 
 

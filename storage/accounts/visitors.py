@@ -42,7 +42,7 @@ _SQL = f"""SELECT {", ".join(_COLUMNS)} FROM {STORAGE_JOINED}
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SessionVisitor:
     """The session of a request as it is stored, and the account that has begun it."""
 
     key: str
@@ -57,6 +57,8 @@ class Visitor:
         content = session.decode(self.session_data)
         session._session_cache = content
         if self._is_signed_in(content):
+            # Django would read the account from the session: responses vary with the cookie, and the use is noted.
+            session.accessed = True
             request._cached_user = self.account  # type: ignore[attr-defined]  # where Django keeps it
 
     def _is_signed_in(self, content: dict[str, Any]) -> bool:
@@ -70,7 +72,7 @@ class Visitor:
         )
 
 
-def read_visit(collection_key: str, storage_key: str, session_key: str) -> tuple[Storage | None, Visitor | None]:
+def read_visit(collection_key: str, storage_key: str, session_key: str) -> tuple[Storage | None, SessionVisitor | None]:
     """Return the storage of an address, and the visitor with this session, if an account has begun it."""
     rows = look_up(_SQL, [session_key, timezone.now(), collection_key, storage_key])
     if not rows:
@@ -83,7 +85,7 @@ def read_visit(collection_key: str, storage_key: str, session_key: str) -> tuple
     membership = rest[len(_ACCOUNT_FIELDS) + 1 :]
     found = StorageMembership.from_db(alias, _MEMBERSHIP_FIELDS, membership) if membership[0] is not None else None
     account.membership_here = storage.id, found  # type: ignore[attr-defined]  # for known_membership
-    return storage, Visitor(session_key, rest[0], account)
+    return storage, SessionVisitor(session_key, rest[0], account)
 
 
 def known_membership(account: StaffAccount, storage: UUID) -> tuple[bool, StorageMembership | None]:
@@ -96,7 +98,7 @@ class VisitorMiddleware(Middleware):
     """Gives requests for pages of a storage the session and the account that were read with the storage."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        visitor: Visitor | None = getattr(request, "visitor", None)
+        visitor: SessionVisitor | None = getattr(request, "visitor", None)
         if visitor is not None:
             visitor.enter(request)
         return self.get_response(request)

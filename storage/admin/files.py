@@ -7,9 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
 from django.urls import get_script_prefix
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
@@ -18,7 +20,7 @@ from unfold.views import ChangeList
 from repository_site.core.database.statements import fetch, id_array
 from storage.access.staff import staff_names
 from storage.access.tokens import token_names
-from storage.back_office import StorageModelAdmin, storage_office
+from storage.back_office import NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import ago, badge, two_lines
 from storage.files import FILES_PATH
 from storage.files.cleaning import is_unused
@@ -77,6 +79,12 @@ class StoredFileAdmin(StorageModelAdmin):
     search_help_text = gettext_lazy("Search by name")
     ordering = ("-uploaded_on", "id")
     actions = None
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Name the group of the navigation; the other lists of this app are about access."""
+        title = capfirst(str(self.opts.verbose_name_plural))
+        request.trail = [{"title": NavigationGroup.CONTENT.value}, {"title": title}]  # type: ignore[attr-defined]  # for the head
+        return super().changelist_view(request, extra_context)
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
         return FilesList

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, ClassVar
 
@@ -12,12 +13,24 @@ from django.http.response import HttpResponseBase
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
+from unfold.templatetags import unfold_list
 
 from repository_site.core.problems import NotFound
 from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
+_all_headers = unfold_list.result_headers
+
+
+def _headers_once(changes: Any) -> Iterator[dict[str, Any]]:
+    """Return the headers of a list, which the theme asks for again with each row: that took a third of the time."""
+    if not hasattr(changes, "known_headers"):
+        changes.known_headers = list(_all_headers(changes))
+    return iter(changes.known_headers)
+
+
+unfold_list.result_headers = _headers_once
 
 
 class OwnFilters(ModelAdmin):

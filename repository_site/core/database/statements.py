@@ -86,7 +86,7 @@ def look_up_as_one(statements: Sequence[Statement]) -> list[list[Row]]:
     # Each text is routed on its own: their combinations are many, and long.
     tenant, hidden, as_of = database.tenant, database.hidden, database.as_of
     routed = [with_storage(*each, tenant, hidden, as_of) for each in statements] if tenant else statements
-    parts = [f"ARRAY(SELECT part FROM ({text}) AS part)" for text, _ in routed]  # noqa: S608  statements of ours
+    parts = [f"ARRAY(SELECT ROW(part.*) FROM ({text}) AS part)" for text, _ in routed]  # noqa: S608  statements of ours
     sql = f"SELECT {', '.join(parts)}"
     database.tenant = ""
     try:

@@ -22,20 +22,20 @@ pytestmark = pytest.mark.django_db
 ROOT = "/acme/large"
 HOUSE, MAIN, PROCESS = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 PAGES = {
-    "start": ("/1033/", 11),
-    "tree": ("/1033/processes/", 10),
-    "opened tree": (f"/1033/processes/?open={PROCESS}", 11),
-    "list": ("/1033/it/?as=list", 9),
-    "element": (f"/1033/processes/{PROCESS}", 13),
-    "shape": (f"/1033/processes/{PROCESS}?shape=00000000-0000-4004-8000-000000000001", 13),
-    "child": ("/1033/processes/00000000-0000-4001-8000-000000000001", 10),
-    "task": ("/1033/processes/00000000-0000-4003-8000-000000000001", 10),
-    "used system": ("/1033/it/00000000-0000-4002-8000-000000000001", 11),
-    "uses": ("/1033/it/00000000-0000-4002-8000-000000000001/uses", 11),
-    "uses in a context": ("/1033/it/00000000-0000-4002-8000-000000000001/uses?context=systems", 11),
-    "search": ("/1033/search?q=system", 10),
-    "narrowed search": ("/1033/search?q=system&facet=it&state=released&page=1", 10),
-    "suggestions": ("/1033/search/suggestions?q=sys", 7),
+    "start": ("/1033/", 10),
+    "tree": ("/1033/processes/", 9),
+    "opened tree": (f"/1033/processes/?open={PROCESS}", 10),
+    "list": ("/1033/it/?as=list", 8),
+    "element": (f"/1033/processes/{PROCESS}", 12),
+    "shape": (f"/1033/processes/{PROCESS}?shape=00000000-0000-4004-8000-000000000001", 12),
+    "child": ("/1033/processes/00000000-0000-4001-8000-000000000001", 9),
+    "task": ("/1033/processes/00000000-0000-4003-8000-000000000001", 9),
+    "used system": ("/1033/it/00000000-0000-4002-8000-000000000001", 10),
+    "uses": ("/1033/it/00000000-0000-4002-8000-000000000001/uses", 10),
+    "uses in a context": ("/1033/it/00000000-0000-4002-8000-000000000001/uses?context=systems", 10),
+    "search": ("/1033/search?q=system", 9),
+    "narrowed search": ("/1033/search?q=system&facet=it&state=released&page=1", 9),
+    "suggestions": ("/1033/search/suggestions?q=sys", 6),
 }
 
 

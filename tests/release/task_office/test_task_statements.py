@@ -46,7 +46,8 @@ class TestStatements:
         self.add(house, 94)
         assert (len(listed(client)), len(listed(client, "?all="))) == (50, 100)
         assert [self.count(client, each) for each in addresses] == before
-        assert max(before) < 35
+        # Twelve (D591), a savepoint, its release, and the end of the scope inside of the transaction of the test.
+        assert max(before) <= 15
 
     def test_the_page_of_a_step_takes_as_many_statements_for_many_tasks(self, house: Storage) -> None:
         client = boss(house)
