@@ -1,4 +1,4 @@
-"""Test clients and values of threads that cost less, with the same requests (D600)."""
+"""Test clients and values of threads that cost less, with the same requests (D601)."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ def _defer_savepoints(name: str, words: str) -> None:
             waiting[:] = [sql]
         else:
             del waiting[place + 1 :]
-        base._tell("statement", [sql], time.perf_counter(), None)
+        # Without its name: watchers keep the texts of statements.
+        base._tell("statement", [words], time.perf_counter(), None)
 
     setattr(base.DatabaseWrapper, name, run)
 
