@@ -79,7 +79,7 @@ def _last_place(waiting: list[str], sql: str) -> int | None:
 def _can_wait(wrapper: base.DatabaseWrapper) -> bool:
     """Return whether commands of this connection can wait: only inside a test that rolls back, because elsewhere others
     may wait for locks. Tests that count or break statements, and failed transactions, take the usual way."""
-    blocks = wrapper.atomic_blocks  # type: ignore[attr-defined]  # the stubs do not know it
+    blocks: list[Any] = wrapper.atomic_blocks
     return (
         bool(blocks)
         and blocks[0]._from_testcase
@@ -175,4 +175,4 @@ def _send_before_everything_else() -> None:
                     raise error_from_result(result)
         return usual(driver, *arguments, **options)
 
-    Connection.wait = wait  # type: ignore[method-assign]
+    Connection.wait = wait  # type: ignore[method-assign, assignment]

@@ -120,7 +120,7 @@ def test_a_failed_statement_is_rolled_back_to_a_savepoint_that_has_waited(fail: 
 def test_a_statement_with_wrong_values_leaves_what_waits() -> None:
     with transaction.atomic():
         with pytest.raises(TypeError), connection.cursor() as cursor:
-            cursor.execute("SELECT %s", 5)
+            cursor.execute("SELECT %s", 5)  # type: ignore[arg-type]  # the mistake
         assert len(waiting()) == 1
         StorageCollection.objects.create(key="inside")
         transaction.set_rollback(True)
