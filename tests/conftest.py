@@ -41,6 +41,7 @@ from tests.migrated_clusters import MigratedClusters
 from tests.named_storages import StorageWatch
 from tests.quick_clients import keep_values_by_thread, share_middleware
 from tests.quick_connections import make_connections_quick
+from tests.quick_reports import send_few_reports
 from tests.server_process import DataFolders
 from tests.single_tasks import TaskWatch
 
@@ -249,6 +250,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         WSGIHandler()
         for urls in (settings.ROOT_URLCONF, settings.STORAGE_URLCONF):
             get_resolver(urls).url_patterns  # noqa: B018  loads them
+    send_few_reports(session.config)
     gc.collect()
     gc.freeze()
 

@@ -6,6 +6,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from django.conf import LazySettings
 from django.core.signals import setting_changed
 from django.db import connections
 from django.test import client
@@ -26,8 +27,9 @@ def share_middleware() -> None:
 
 def keep_values_by_thread() -> None:
     """Let Django find connection, language and address by the thread alone: no test runs an event loop in a thread that
-    uses them. Its own class looks for one at each access."""
+    uses them. Its own class looks for one at each access. Settings need no check for methods of what they wrap."""
     values: Any
+    LazySettings.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]
     for values, name in (
         (connections, "_connections"),
         (trans_real, "_active"),
