@@ -14,6 +14,7 @@ from storage.models import Storage, StorageCollection
 from storage.tenancy.scope import tenant_scope
 from tests.quick_connections import WAITING
 
+pytestmark = pytest.mark.one_node("nothing waits on Citus")
 SCOPE = "SELECT current_setting('repository.storage', true)"
 
 
