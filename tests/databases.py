@@ -30,14 +30,8 @@ SCHEMA_SOURCES = (
     "repository_site/sign_on_apps.py",
     "tests/shelves/**/*.py",
 )
-# Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one. Autovacuum
-# is on, as `doctor` wants it, but never starts: it would give tables other plans at a random moment.
-CLUSTER_SETTINGS = {
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "autovacuum_naptime": "7d",
-}
+# Commits wait for no disk: a crash of the machine may destroy the cluster, and the next run makes a new one.
+TURNED_OFF = ("fsync", "synchronous_commit", "full_page_writes")
 
 # Rows that Django writes after migrating.
 KEPT = {"auth_permission", "django_content_type"}
@@ -124,8 +118,8 @@ def make_undurable() -> None:
         return
     EmbeddedPostgres(settings.DATA_DIR / "postgres").ensure_running()
     with _superuser("postgres") as superuser:
-        for name, value in CLUSTER_SETTINGS.items():
-            superuser.execute(sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
+        for name in TURNED_OFF:
+            superuser.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
         superuser.execute("SELECT pg_reload_conf()")
 
 
