@@ -56,8 +56,8 @@ class StoragesViewSet(ApiViewSet):
         """Create a storage in the collection and return it. Requires an administrator of the collection.
 
         Only `name` is required; other settings have the defaults of the template and of the installation. If anything
-        is invalid, nothing is created, and `data` lists all problems. If the storage exists, the response is 409. With
-        an empty body this operation reads, as GET does.
+        is invalid, or the collection has as many storages as its quota allows, nothing is created, and `data` lists all
+        problems. If the storage exists, the response is 409. With an empty body this operation reads, as GET does.
         """
         refuse_parameters(request)
         given: Any = request.data
