@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from xdist.remote import WorkerInteractor
 
@@ -14,13 +16,14 @@ def send_few_reports(config: pytest.Config) -> None:
         return
     for implementation in config.hook.pytest_runtest_logreport.get_hookimpls():
         if isinstance(implementation.plugin, WorkerInteractor):
-            send = implementation.function
+            implementation.function = _few(implementation.function)  # type: ignore[misc]  # final for type checkers
 
-            def send_few(report: pytest.TestReport) -> None:
-                if report.passed:
-                    report.sections = []
-                if report.when == "call" or not report.passed:
-                    send(report=report)
 
-            implementation.function = send_few
-            return
+def _few(send: Callable[..., object]) -> Callable[[pytest.TestReport], None]:
+    def send_few(report: pytest.TestReport) -> None:
+        if report.passed:
+            report.sections = []
+        if report.when == "call" or not report.passed:
+            send(report=report)
+
+    return send_few

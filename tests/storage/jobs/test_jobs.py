@@ -92,13 +92,16 @@ def test_a_job_runs_in_the_scope_of_its_storage(storage: Storage, other_storage:
 
 
 def test_a_job_that_opens_its_own_scope_reads_nothing_outside(storage: Storage) -> None:
+    # PostgreSQL need not compute the policy for a table that autovacuum has found empty.
+    with tenant_scope(storage):
+        Shelf.objects.create(name="Ours")
     read_outside.enqueue(storage)
     with pytest.raises(DatabaseError):
         run_jobs()
     seen.append("from now on inside")
     read_outside.enqueue(storage)
     run_jobs()
-    assert seen == ["from now on inside", 0]
+    assert seen == ["from now on inside", 1]
 
 
 def test_a_job_is_added_with_its_transaction(storage: Storage) -> None:
