@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 LINES = HEADINGS | {"p", "div", "li", "ul", "ol", "dl", "dt", "dd", "tr", "table", "blockquote", "pre"}
 CELLS = frozenset({"td", "th"})
+# Where `splitlines` ends a line.
+BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 class _TextParser(HTMLParser):
@@ -31,7 +34,7 @@ class _TextParser(HTMLParser):
             self.parts.append(" | ")
 
     def handle_data(self, data: str) -> None:
-        self.parts.append(" ".join(data.splitlines()))
+        self.parts.append(BREAKS.sub(" ", data))
 
 
 def markup_text(markup: str) -> str:
