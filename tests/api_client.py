@@ -9,8 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections import defaultdict
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,10 +25,7 @@ from repository_site.core.rest.errors import is_api_path
 TABLES = {each.media_type for each in TableFormat}
 # Contents of files.
 ANY_TYPE = "application/octet-stream"
-ERROR = {"$ref": "#/components/schemas/Error"}
 called: set[tuple[str, str]] = set()
-_validators: dict[int, tuple[dict[str, Any], Draft202012Validator]] = {}
-"""Validators with their schemas, by the identity of these: the document is read once, and its parts stay the same."""
 
 
 class ApiClient(Client):
@@ -71,7 +67,7 @@ def check_answer(method: str, path: str, response: Any) -> None:
     if found is None:
         assert response["Content-Type"] == "application/json", response["Content-Type"]
         assert response.status_code in {400, 404, 405, 413, 429}, f"{method} {path} is not in the document"
-        validate(json.loads(response.content), ERROR)
+        validate(json.loads(response.content), {"$ref": "#/components/schemas/Error"})
         return
     template, verb = found
     if response.status_code == 200:
@@ -163,24 +159,20 @@ def _check_body(operation: dict[str, Any], request: HttpRequest, body: bytes) ->
         validate(read(body), described["content"][request.content_type]["schema"])
 
 
-@lru_cache(100)
 def find_operation(method: str, path: str) -> tuple[str, str] | None:
     verb = "get" if method == "HEAD" else method.lower()
     bare = path.removesuffix("/")
     # Addresses with fewer parameters are more specific: `/{collectionId}/_admin/...` comes first.
-    for template, pattern in _patterns()[bare.count("/")]:
+    for template, pattern in _patterns():
         if pattern.fullmatch(bare) and verb in openapi_document()["paths"][template]:
             return template, verb
     return None
 
 
 @cache
-def _patterns() -> dict[int, list[tuple[str, re.Pattern[str]]]]:
-    """Return the patterns of all addresses by their number of parts."""
-    found = defaultdict(list)
-    for template in sorted(openapi_document()["paths"], key=lambda template: template.count("{")):
-        found[template.count("/")].append((template, _pattern(template)))
-    return found
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    templates = sorted(openapi_document()["paths"], key=lambda template: template.count("{"))
+    return [(template, _pattern(template)) for template in templates]
 
 
 @cache
@@ -198,10 +190,7 @@ def _resolve(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def validate(value: Any, schema: dict[str, Any]) -> None:
-    known = _validators.get(id(schema))
-    if known is None or known[0] is not schema:
-        known = _validators[id(schema)] = schema, _validator(json.dumps(schema))
-    known[1].validate(value)
+    _validator(json.dumps(schema)).validate(value)
 
 
 @cache

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-# Before all others: it reads the sources of its classes, and for each looks through all modules loaded so far.
-import scim2_models  # noqa: F401
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
@@ -23,7 +20,6 @@ from django.template import Template
 from django.urls import get_resolver
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from hypothesis.internal.conjecture import providers
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
@@ -39,17 +35,13 @@ from tests.factories import StorageFactory
 from tests.filled_storages import NEXT_TEST, FilledStorages
 from tests.migrated_clusters import MigratedClusters
 from tests.named_storages import StorageWatch
-from tests.quick_clients import keep_values_by_thread, share_middleware
 from tests.quick_connections import make_connections_quick
-from tests.quick_reports import send_few_reports
 from tests.server_process import DataFolders
 from tests.single_tasks import TaskWatch
 
 # Threads close their connections at once, so that the database can be dropped at the end.
 waking.IDLE = 0.0
 make_connections_quick()
-share_middleware()
-keep_values_by_thread()
 watch_requests()
 StorageMaker = Callable[..., AbstractContextManager[Storage]]
 QUICK = "not long and not fault"
@@ -70,12 +62,6 @@ gc.set_threshold(300_000)
 # pytest-django replaces it at the start of the run.
 render_template = Template._render  # type: ignore[attr-defined]  # the stubs do not know it
 NOT_QUICK = re.compile(r"^pytestmark = .*\bpytest\.mark\.(long|fault)\b", re.MULTILINE)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Let the few random cases of quick tests do without the constants of all modules, which every process would read."""
-    if config.option.markexpr == QUICK:
-        providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.fixture(scope="session")
@@ -250,7 +236,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         WSGIHandler()
         for urls in (settings.ROOT_URLCONF, settings.STORAGE_URLCONF):
             get_resolver(urls).url_patterns  # noqa: B018  loads them
-    send_few_reports(session.config)
     gc.collect()
     gc.freeze()
 

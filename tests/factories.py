@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from storage.options import Role
 from storage.provisioning.provision import StorageRequest, provision_storage
 from storage.tenancy.contexts import Context, ContextType
 from tests.written_configurations import written_once
-from tests.written_storages import storages_written_quickly, tokens_written_quickly
 
 # Most tests need no types; the standard template in each would make the suite several times as long.
 PLAIN_TEMPLATE = Path(__file__).with_name("plain_template.json")
@@ -35,7 +33,7 @@ class StorageFactory(Factory[Storage]):
 
     @classmethod
     def _create(cls, model_class: type[Storage], *args: Any, **fields: Any) -> Storage:
-        with written_once(), storages_written_quickly():
+        with written_once():
             return provision_storage(StorageRequest(**fields))
 
 
@@ -52,12 +50,10 @@ def storage_context(storage: Storage) -> Context:
     return Context(ContextType.STORAGE, storage.collection, storage)
 
 
-def token_for(storage: Storage, *roles: Role, unused: bool = False, **options: Any) -> str:
-    """Return a new token. It never expires unless asked for, because some tests change the clock, and it counts as just
-    used, unless `unused`."""
+def token_for(storage: Storage, *roles: Role, **options: Any) -> str:
+    """Return a new token. It never expires unless asked for, because some tests change the clock."""
     options.setdefault("never_expires", "valid_until" not in options)
-    with nullcontext() if unused else tokens_written_quickly():
-        return issue_token(storage_context(storage), "test", roles or [Role.VIEWER], **options).value
+    return issue_token(storage_context(storage), "test", roles or [Role.VIEWER], **options).value
 
 
 def collection_token(storage: Storage) -> str:

@@ -84,7 +84,7 @@ def tenant_scope(
         if not begins and not database.needs_rollback:
             if outer and outer != tenant:
                 _refuse_open_cursors()
-            _return_to(outer)
+            _enter(outer)
 
 
 def reading_scope(storage: Storage) -> AbstractContextManager[None]:
@@ -250,11 +250,6 @@ def _enter(value: str, timeout: int | None = None, inquiry: Inquiry | None = Non
     else:
         rows = send(f"{_ENTER}{_FROM_EARLIER}", [value, value])
     return rows[0][0] or "", rows[0][1]
-
-
-def _return_to(outer: str) -> None:
-    """Set the parameter of the outer scope again."""
-    _enter(outer)
 
 
 def _enter_everywhere(value: str, timeout: int | None) -> int | None:

@@ -148,7 +148,7 @@ class HouseClient:
 
     def __init__(self, storage: Storage, api: ApiClient, *roles: Role, user: str | None = None) -> None:
         self.storage, self.api = storage, api
-        options: dict[str, Any] = {"user_id": ID[user]} if user else {}
+        options = {"user_id": ID[user]} if user else {}
         self.token = token_for(storage, *(roles or PEOPLE[user or "cora"]), **options)
 
     def get(self, path: str, **headers: str) -> Any:

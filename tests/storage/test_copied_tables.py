@@ -48,7 +48,7 @@ def test_sign_ins_and_sessions_stay_on_the_coordinator(account: StaffAccount) ->
 
 
 def test_use_of_tokens_and_request_counts_stay_on_the_coordinator(api: ApiClient, storage: Storage) -> None:
-    token = token_for(storage, Role.VIEWER, unused=True)
+    token = token_for(storage, Role.VIEWER)
     with copied_tables_are_not_written():
         assert api.get(INFO, token=token).status_code == 200
         traffic.counter.take()

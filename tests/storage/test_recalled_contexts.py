@@ -33,7 +33,7 @@ def is_recalled(token: ApiToken) -> bool:
 
 
 def test_every_change_counts_at_once(api: ApiClient, storage: Storage) -> None:
-    value = token_for(storage, Role.VIEWER, unused=True)
+    value = token_for(storage, Role.VIEWER)
     token = ApiToken.objects.get()
     recalled = []
     for _ in range(4):

@@ -49,13 +49,13 @@ def run_prepared(
         if command is None:
             return None
         commands.append(command)
-    before = _commands_before(driver)
+    begins = not driver.autocommit and driver.pgconn.transaction_status == TransactionStatus.IDLE
     with driver.lock:
-        if len(commands) == 1 and not before and meanwhile is None:
+        if len(commands) == 1 and not begins and meanwhile is None:
             _send(driver, commands[0])
             results = driver.wait(execute(driver.pgconn))
         else:
-            results = _run_together(driver, commands, before, meanwhile)
+            results = _run_together(driver, commands, begins, meanwhile)
     try:
         return [_rows(values, result) for result in results][-len(commands) :]
     finally:
@@ -86,28 +86,19 @@ def _command(driver: Connection[Any], values: Transformer, sql: str, parameters:
     return name, dumped, values.formats
 
 
-def _commands_before(driver: Connection[Any]) -> Sequence[bytes]:
-    """Return the commands to send first: the one that begins the transaction, if it has not begun."""
-    begins = not driver.autocommit and driver.pgconn.transaction_status == TransactionStatus.IDLE
-    return (driver._get_tx_start_command(),) if begins else ()
-
-
 def _send(driver: Connection[Any], command: Command) -> None:
     name, values, formats = command
     driver.pgconn.send_query_prepared(name, values, param_formats=formats, result_format=Format.BINARY)
 
 
 def _run_together(
-    driver: Connection[Any],
-    commands: Sequence[Command],
-    before: Sequence[bytes],
-    meanwhile: Callable[[], None] | None,
+    driver: Connection[Any], commands: Sequence[Command], begins: bool, meanwhile: Callable[[], None] | None
 ) -> list[Any]:
     pgconn = driver.pgconn
     pgconn.enter_pipeline_mode()
     try:
-        for text in before:
-            pgconn.send_query_params(text, None)
+        if begins:
+            pgconn.send_query_params(driver._get_tx_start_command(), None)
         for command in commands:
             _send(driver, command)
         pgconn.pipeline_sync()
@@ -116,7 +107,7 @@ def _run_together(
             if meanwhile is not None:
                 meanwhile()
         finally:
-            results = driver.wait(_fetch_all(driver, len(before) + len(commands)))
+            results = driver.wait(_fetch_all(driver, len(commands) + begins))
             pgconn.exit_pipeline_mode()
     except BaseException:
         if not driver.closed and pgconn.pipeline_status:

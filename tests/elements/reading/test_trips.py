@@ -39,7 +39,7 @@ def test_one_element_comes_with_the_scope(api: ApiClient, handbook: Storage) -> 
 
 @pytest.mark.one_node("Citus enters a scope in a trip of its own")
 def test_a_change_locks_with_the_scope(api: ApiClient, handbook: Storage) -> None:
-    token, address = token_for(handbook, Role.EDITOR, unused=True), f"{FACETS}/it/views/detail/elements"
+    token, address = token_for(handbook, Role.EDITOR), f"{FACETS}/it/views/detail/elements"
     body = {"elements": [{"type": "system", "attributes": {"name": {"1033": "Wiki"}}}]}
 
     def write(**headers: str) -> Any:

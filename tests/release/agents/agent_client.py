@@ -20,7 +20,7 @@ MESSAGE = "sendAgentMessage"
 class AgentClient:
     def __init__(self, storage: Storage, api: ApiClient, *roles: Role, user: str = "", **limits: Any) -> None:
         self.api = api
-        options: dict[str, Any] = {"user_id": ID[user]} if user else {}
+        options = {"user_id": ID[user]} if user else {}
         if "operations" in limits:
             limits["operations"] = [MESSAGE, *limits["operations"]]
         self.token = token_for(storage, *roles, limits=TokenLimits(**limits), **options)
