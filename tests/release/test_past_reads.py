@@ -95,6 +95,7 @@ def test_past_reads_repeat_every_byte(
 DETAIL = "rest/facets/processes/views/detail/elements"
 
 
+@pytest.mark.long
 def test_changes_of_many_rows(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
     """Deletions with children, references and diagrams, BPMN documents and imports are like other changes."""
     client, viewer = HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elements.values.html import DECLARATION, html_problem
@@ -167,6 +167,7 @@ def counts(markup: str) -> dict[str, int]:
 
 
 @given(st.lists(trees, max_size=5).map("".join))
+@example("a\n<strong>a</strong>")
 def test_nothing_is_lost_of_what_is_shown(markup: str) -> None:
     try:
         blocks = read_markup(markup)
