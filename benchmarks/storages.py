@@ -1,7 +1,7 @@
 """Create the storages of a benchmark installation and a token for each: `python -m benchmarks.storages FOLDER JSON`.
 
 All of it happens in one process, because a command for each of a thousand storages would take two seconds each.
-`python -m benchmarks.storages FOLDER KEY COUNT` limits one of them by so many permission sets, and
+`python -m benchmarks.storages FOLDER KEY COUNT` limits one of them with COUNT permission sets, and
 `python -m benchmarks.storages FOLDER visitor` begins a session.
 """
 

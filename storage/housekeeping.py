@@ -30,7 +30,7 @@ from storage.webhooks.pruning import forget_old_messages
 
 # Days that failed jobs stay in the queue, where somebody can retry them.
 KEPT_FAILURES = 30
-# Changed rows of a table from which its statistics are updated, however large the table is.
+# A table with at least this many changed rows gets new statistics, however large it is.
 STALE = 1_000
 _FIND_STALE = """SELECT s.relname FROM pg_stat_user_tables s
     WHERE s.schemaname = current_schema() AND s.relname = ANY(%s) AND s.n_mod_since_analyze >= %s ORDER BY 1"""
@@ -96,8 +96,8 @@ def clean_up() -> None:
 def update_statistics() -> None:
     """Update the statistics of tables in which many rows have changed (D604).
 
-    PostgreSQL itself waits until a tenth of a table has changed. Until then it expects that a new storage is empty, and
-    compares each of its rows with each other one.
+    PostgreSQL itself waits until a tenth of a table has changed. Until then it expects a new storage to be empty, and
+    compares every row with every other row.
     """
     tables = [model._meta.db_table for model in tenant_models()]
     with connection.cursor() as cursor:

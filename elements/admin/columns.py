@@ -104,7 +104,7 @@ def offered_attributes(request: HttpRequest, shown: Collection[str]) -> list[tup
 def values_of(
     labels: OfficeLabels, rows: Sequence[VersionRow], keys: Sequence[str]
 ) -> Question[dict[str, dict[str, str]]]:
-    """Return the texts of attributes by version. A very long value is only hinted at."""
+    """Return the texts of attributes by version. The text of a very long value is an ellipsis."""
     sql = """SELECT v.id::text, n.name, CASE WHEN length(a.stored) <= %s THEN a.stored END
         FROM elements_elementversion v CROSS JOIN unnest(%s::text[]) AS n(name)
         CROSS JOIN LATERAL (SELECT (v.attributes -> n.name)::text AS stored OFFSET 0) a

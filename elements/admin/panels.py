@@ -238,8 +238,8 @@ def find_page(request: HttpRequest, element: str, version: str | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A tab. `concerns` decides for which elements it is shown; `read` returns its content. It finds the result of
-    `reading`, which is read together with the page, in `page.prepared`."""
+    """A tab. `concerns` decides for which elements it is shown; `read` returns its content. `page.prepared`
+    has the result of `reading`, which is read together with the page."""
 
     key: str
     title: str | Promise

@@ -21,7 +21,7 @@ from storage.api.moments import AS_OF
 
 # Ids in one request.
 MOST_IDS = 10_000
-# Wrong ids that a response tells.
+# Wrong ids that a response lists.
 MOST_TOLD = 10
 IDS = "ids"
 # The parameter of each field, and the type of its value.
@@ -81,7 +81,7 @@ class ListQuery:
     ids: Sequence[str] | None
     """The elements to return, in place of those that the view lists."""
     problems: list[str]
-    """Fields that have no place among the parameters."""
+    """Problems of the body itself; those of the parameters come later."""
 
 
 def read_list_query(document: Any) -> ListQuery:
@@ -121,7 +121,7 @@ def misplaced(given: Iterable[str]) -> list[str]:
 def _unknown(name: str, known: Sequence[str]) -> str:
     shown, plain = printable(name, 40), name.removeprefix("$")
     if plain == AS_OF.removeprefix("$"):
-        return f"{shown}: belongs to the address, as {AS_OF}."
+        return f"{shown}: send it in the address, as {AS_OF}."
     if plain in known:
         return f"{shown}: fields of a body have no $; write {plain}."
     return f"{shown}: unknown field; use {listed(known, 'or')}."

@@ -17,11 +17,11 @@ from repository_site.core.database.statements import id_array, look_up
 from repository_site.core.problems import Invalid
 from storage.tenancy.scope import read_as_of
 
-# Changes that are read of the history, and elements that are read by their time, oldest first (D605).
+# Limit of the changes that are read from the history, and of the elements that are read by their time (D605).
 MOST_CHANGES = 20_000
 TOO_MANY = "There are more than {most:,} changes between these times. {advice}"
-SHORTER = "Compare shorter times, such as up to {time}."
-AT_ONCE = "Shorter times would have as many, because they were made together: compare the lists of both times ($asOf)."
+SHORTER = "Compare a shorter period, such as up to {time}."
+AT_ONCE = "A shorter period would have as many, because all were made at once: compare the lists of both times ($asOf)."
 # The history has the time at which a change was written, the past that of its transaction. Another clock may differ.
 MARGIN = timedelta(minutes=1)
 FIND = """SELECT c.element_id::text, count(*), max(c.changed_on) FROM (
@@ -100,7 +100,7 @@ def read_changed_elements(
 
 
 def _too_many(old: datetime, excess: datetime) -> Invalid:
-    """Return the problem of a comparison from a time, whose changes before another time would not be too many."""
+    """Return the problem of a comparison that starts at `old`. Changes before `excess` would not be too many."""
     until = excess - timedelta(microseconds=1)
     time = until.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
     return Invalid(TOO_MANY.format(most=MOST_CHANGES, advice=SHORTER.format(time=time) if until > old else AT_ONCE))

@@ -7,7 +7,7 @@ from django.db import migrations
 marks = import_module("elements.migrations.0074_structure_of_elements")
 COLUMNS = ("element_id", "state", "category", "stereotype")
 OLD, NEW = (", ".join(f"{row}.{name}" for name in COLUMNS) for row in ("OLD", "NEW"))
-# The function compares. A condition of the trigger would depend on the columns, whose types could not change any more.
+# The function compares the columns. A trigger with a condition would depend on them, and their types could not change.
 MARK_UPDATE = marks.MARK_STRUCTURE.replace("elements_mark_structure", "elements_mark_structure_of_version").replace(
     "BEGIN\n", f"BEGIN\n    IF ({OLD}) IS NOT DISTINCT FROM ({NEW}) THEN\n        RETURN NULL;\n    END IF;\n", 1
 )

@@ -115,7 +115,7 @@ class Material:
 
 
 def reading_material(visit: Visit, assembler: Assembler, row: VersionRow, child_page: int) -> Reading[Material]:
-    """Read the parts beside each other, and then the names of all elements that they show."""
+    """Read the parts together, and then the names of all elements that they show."""
     audience = visit.reader.audience
     below = selecting.children_of(audience, row.element, assembler.child_types)
     gathered, (flows, children, versions), (drawn, owners), stereotypes = yield from side_by_side(

@@ -75,7 +75,7 @@ def read_by_name(selection: Selection, after: NameCursor | None, size: int) -> N
 
 
 def first_by_name(selection: Selection, size: int) -> Question[list[VersionRow]]:
-    """Return the first elements. The text has everything that decides about the plan."""
+    """Return the first elements. The text contains every value that affects the plan."""
     return selecting.page_of(replace(selection, order=BY_INDEX), size)
 
 

@@ -72,7 +72,7 @@ class ReaderTree:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What all reader pages show: the facets with elements that the reader can see, in their order, and the look."""
+    """Content of all reader pages: the facets with elements that the reader can see, in their order, and the look."""
 
     facets: Sequence[FacetEntry]
     appearance: Appearance

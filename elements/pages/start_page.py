@@ -135,7 +135,7 @@ class StartPage:
         return types[key].has_diagram and bool(inside) and not any(each.lives_in_diagrams for each in inside)
 
     def _reading_lists(self) -> Reading[tuple[Released, dict[str, list[Identity]], dict[str, Named]]]:
-        """Read the versions that were released last, and the first elements of the facets by which people begin."""
+        """Read the versions that were released last, and the first elements of the facets where people start."""
         listed = [each for each in self.facets if each.name in ENTRY_FACETS]
         released, *pages = yield [self._released_last(), *(self._first(each) for each in listed)]
         firsts = {entry.name: [row.identity for row in page] for entry, page in zip(listed, pages, strict=True)}

@@ -282,7 +282,7 @@ def references_of(
     """Return target ids by version and context, in order. None means all contexts.
 
     Raise TooHeavy, here and below, if there are more than `most`. A caller that reads the identities of all targets
-    afterwards, and leaves out those without one, need not have hidden targets left out here (D608).
+    afterwards, and leaves out targets without one, can skip the check for hidden targets here (D608).
     """
     name = IDENTIFIED_LATER if is_identified_later else "r"
     most = most_rows(len(versions)) if most is None else most

@@ -29,7 +29,8 @@ from storage.localisation.culture_names import language_names
 
 # In the order of the text.
 SIGNS = {Mark.REMOVED: "-", Mark.ADDED: "+", Mark.CHANGED: "~", Mark.MOVED: "~"}
-# A passage of a line that is the same on both sides, and longer, loses its middle. Characters at each end stay.
+# A passage that both sides share loses its middle if it is longer than the first number of characters. The second
+# number of characters stays at each end.
 LONGEST_SAME, KEPT_SAME = 200, 80
 UNSHOWN = "only spaces, line breaks, formatting or hidden details differ"
 
@@ -134,7 +135,7 @@ class ComparedVersions:
         return " and ".join(f"{word} {self._name(side, element)}" for word, element in places if element)
 
     def _steps(self, effort: Effort) -> Iterator[str]:
-        """Compare what steps have beside their name. A new version has copies of them (D18)."""
+        """Compare everything that steps have besides their name. A new version has copies of the steps (D18)."""
         for old, new in self.steps:
             type = self._type_of(new)
             found = self._data(old, new, effort, {each.key for each in type.properties} - {NAME})
@@ -202,7 +203,7 @@ def _in_order(marked: Mapping[str, list[Wire]]) -> list[tuple[Mark, list[Wire]]]
 
 
 def changed_lines(pieces: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the lines of a text that have a piece which is only on this side."""
+    """Return the lines of a text with a piece that is only on this side."""
     found: list[str] = []
     line, is_changed = "", False
     for piece in pieces:

@@ -144,7 +144,8 @@ def _incoming(call: ToolCall, row: VersionRow) -> Iterator[str]:
 
 def _children(call: ToolCall, row: VersionRow) -> Iterator[str]:
     if call.text(CONTEXT):
-        raise Unreadable(placed(CONTEXT, f"children belong to no related context; leave it out, or use {OUTGOING}."))
+        advice = f"omit it, or set {DIRECTION} to {OUTGOING}"
+        raise Unreadable(placed(CONTEXT, f"children have no related context; {advice}."))
     reader = call.reader
     view = reader.addresses.detail_view(reader.types[row.type])
     below = selecting.children_of(reader.audience, row.element, Assembler(reader, view, Wanted()).child_types)

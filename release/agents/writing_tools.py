@@ -170,9 +170,9 @@ WRITING_TOOLS = (
     Tool(
         "update_draft",
         "Change a draft",
-        "Change attributes and references of a draft; what you do not name stays. A released version cannot be changed:"
-        " call create_version first, which makes a draft of it. A change that readers see at once needs confirm: of an"
-        " element of a type without versions, or of a step of a released process.",
+        "Change attributes and references of a draft; values that you do not name stay the same. A released version"
+        " cannot be changed: call create_version first, which makes a draft of it. A change that readers see at once"
+        " needs confirm: it changes an element of a type without versions, or a step of a released process.",
         "updateElements",
         update_draft,
         {

@@ -56,7 +56,7 @@ def token_digest(value: str, key: str) -> bytes:
 
 @lru_cache
 def _keyed(key: str) -> hmac.HMAC:
-    """Return the digest of no text, to be copied: beginning one takes longer than the rest."""
+    """Return the digest of an empty text, to be copied: creating one takes longer than the rest."""
     return hmac.new(hashlib.sha256(b"api-token" + key.encode()).digest(), digestmod="sha256")
 
 

@@ -22,7 +22,7 @@ ANONYMOUS = AnonymousUser()
 
 
 def has_session(request: HttpRequest) -> bool:
-    """Return whether a request can have a session. It is decided once, because middleware changes the path."""
+    """Return whether a request can have a session. The first call decides, because middleware changes the path."""
     known: bool | None = request.__dict__.get("has_session")
     if known is None:
         known = not (token_in_headers(request) and is_api_path(request.path_info))

@@ -1,7 +1,7 @@
 """Visitors of pages: storage, session, account and membership of a request, read in one statement (D590).
 
-Django reads the session and its account in two statements, and the membership needs another one. Whatever this
-statement does not find, such as a session that no account has begun, Django looks for as usual.
+Django reads the session and its account in two statements, and the membership needs another one. If this
+statement does not find something, such as the account of a session, Django looks for it as usual.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SessionVisitor:
             request._cached_user = self.account  # type: ignore[attr-defined]  # where Django keeps it
 
     def _is_signed_in(self, content: dict[str, Any]) -> bool:
-        """Check what Django checks. It looks again at whoever fails: the secret key may be a former one."""
+        """Check what Django checks. If a check fails, Django checks again: the secret key may be a former one."""
         known = content.get(HASH_SESSION_KEY, "")
         return (
             content.get(SESSION_KEY) == str(self.account.pk)

@@ -66,7 +66,7 @@ class StorageCollectionAdmin(SiteModelAdmin):
             collection.storage_count,
         )
 
-    @admin.display(description=gettext_lazy("quota of the API"))
+    @admin.display(description=gettext_lazy("quota for the API"))
     def quota(self, collection: Any) -> SafeString:
         """Show the quota (D595). Storages that commands and pages have created count as well."""
         used, most = collection.storage_count, most_storages(collection)

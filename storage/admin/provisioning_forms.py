@@ -151,7 +151,7 @@ class ProvisionForm(DomainForm):
         label=gettext_lazy("Former states are kept for"),
         initial=PAST_DAYS,
         widget=UnfoldAdminIntegerFieldWidget(),
-        help_text=gettext_lazy("Days for which clients can read the content as it was at a time ($asOf)."),
+        help_text=gettext_lazy("Days for which clients can read the content as it was at an earlier time ($asOf)."),
     )
     base = _choice(gettext_lazy("Base storage"), UnfoldAdminSelectWidget())
     quota_elements = _quota(gettext_lazy("Largest number of elements"))

@@ -16,7 +16,7 @@ from storage.models import Storage
 from storage.tenancy.scope import recorded_since
 
 AS_OF = "$asOf"
-# Python takes any character between date and time, and so an offset after a date for a time.
+# Python accepts any character between date and time, so it would read an offset after a date as a time.
 DATE, TIME = r"(\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d(-?\d)?)", r"([Tt ].+)?"
 FORM = re.compile(DATE + TIME, re.ASCII)
 

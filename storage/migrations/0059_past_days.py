@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             models.PositiveSmallIntegerField(
                 db_default=1095,
                 default=1095,
-                help_text="Days for which clients can read the content as it was at a time ($asOf).",
+                help_text="Days for which clients can read the content as it was at an earlier time ($asOf).",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(10950),

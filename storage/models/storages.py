@@ -114,7 +114,7 @@ class Storage(models.Model):
         default=PAST_DAYS,
         db_default=PAST_DAYS,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_PAST_DAYS)],
-        help_text=_("Days for which clients can read the content as it was at a time ($asOf)."),
+        help_text=_("Days for which clients can read the content as it was at an earlier time ($asOf)."),
     )
     quota_elements = models.PositiveBigIntegerField(
         _("largest number of elements"), null=True, blank=True, help_text=_("Leave empty for no limit.")

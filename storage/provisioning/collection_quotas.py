@@ -21,7 +21,7 @@ def most_storages(collection: StorageCollection) -> int:
 
 
 def further_storage_problem(collection: StorageCollection, key: str) -> str | None:
-    """Return the problem of one more storage, or None. A storage that exists already is no further one.
+    """Return the problem of one more storage, or None. A storage that exists already does not count again.
 
     Call this in the transaction that creates the storage: requests for the same collection wait until it ends, so that
     two of them cannot take the last place.

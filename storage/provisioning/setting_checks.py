@@ -18,7 +18,7 @@ from storage.origins import origins_problem
 TITLE_LENGTH = 200
 # Names in messages that differ from the field name.
 PLACES = {"time_zone": "time zone", "anonymous_access": "anonymous access", "stuck_after_days": "stuck after"}
-# The last one is of a collection (D595), the others are of a storage.
+# The last one limits a collection (D595), the others limit a storage.
 QUOTA_FIELDS = (*(f"quota_{name}" for name in QUOTAS), "quota_storages")
 PLACES |= {name: name.replace("_", " ") for name in QUOTA_FIELDS}
 PLACES |= {"event_days": "event days", "past_days": "past days", "allowed_origins": "allowed origins"}

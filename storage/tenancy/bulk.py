@@ -14,7 +14,7 @@ from storage.models import TenantModel
 
 # Rows, and characters of their JSON text, in one statement of a distributed database.
 ROWS_AT_ONCE, TEXT_AT_ONCE = 1_000, 4_000_000
-# New rows of a table from which its statistics are updated at once.
+# A table that gets at least this many new rows gets new statistics at once.
 ANALYSED = 200
 
 

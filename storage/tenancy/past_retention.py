@@ -14,17 +14,17 @@ from storage.tenancy.scope import tenant_models, tenant_scope
 # Rows that one transaction deletes.
 BATCH = 10_000
 # A row that ended at the first time of the record is not there at that time. The condition on `since` follows from the
-# other one; with both, more can be decided within an index.
+# other one; with both, PostgreSQL can decide more within an index.
 _FIND = """SELECT p.id FROM {table} p WHERE p.since < %s::timestamptz AND p.until <= %s::timestamptz LIMIT %s
     FOR UPDATE SKIP LOCKED"""
 _FORGET = "DELETE FROM {table} p WHERE p.id = ANY(%s::uuid[])"
 
 
 def forget_past(storage: Storage) -> int:
-    """Let the record of a storage begin where its retention time does, delete the past rows before it, and return their
-    number.
+    """Move the start of the record of a storage forward to its retention time, delete the past rows that ended before,
+    and return their number.
 
-    The record moves first, in a transaction of its own: a read that still sees the old one has a snapshot with all
+    The start moves first, in a transaction of its own: a read that still sees the old start has a snapshot with all
     rows.
     """
     begin = timezone.now() - timedelta(days=storage.past_days)

@@ -63,7 +63,7 @@ MESSAGE_STATUSES = {200, 202, 400, 401, 403, 404}
 GUID = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}")
 
 
-# Of an agent that may change drafts and release them.
+# Operations of an agent that may change drafts and release them.
 AGENT_OPERATIONS = {MESSAGE, *(each.operation for each in TOOLS.values())}
 
 

@@ -167,7 +167,7 @@ def refusal(client: HouseClient, path: str) -> str:
 
 
 def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message has a shorter time. The comparisons of all shorter times find what the whole one finds."""
+    """The message names a shorter period. The comparisons of all shorter periods find the same as the whole one."""
     architect = HouseClient(old_house, api, Role.ARCHITECT)
     first, place = timezone.now(), [{"facetName": "processes", "id": ID["house"], "type": "mainProcess"}]
     for number in range(7):
@@ -176,7 +176,7 @@ def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytes
         one(architect.update(process(ID["inProcess"], attributes={"purp": {"1033": f"{number}"}})))
     expected = {each["id"] for each in read(architect, f"rest/compare?from={written(first)}")["values"]}
     monkeypatch.setattr(storage_changes, "MOST_CHANGES", 4)
-    together = "There are more than 4 changes between these times. Shorter times would have as many"
+    together = "There are more than 4 changes between these times. A shorter period would have as many"
     assert refusal(architect, f"rest/compare?from={written(first)}").startswith(together)
     # The changes are closer together than the clocks of two servers may be apart.
     monkeypatch.setattr(storage_changes, "MARGIN", timedelta(0))
@@ -185,7 +185,7 @@ def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytes
         steps += 1
         response = architect.get(f"rest/compare?from={begin}{end}")
         if response.status_code == 422:
-            prefix = "There are more than 4 changes between these times. Compare shorter times, such as up to "
+            prefix = "There are more than 4 changes between these times. Compare a shorter period, such as up to "
             until = response.json()["message"].removeprefix(prefix).removesuffix(".")
             assert begin < until < (end.removeprefix("&to=") or written(timezone.now()))
             end = f"&to={until}"

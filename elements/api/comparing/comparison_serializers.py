@@ -131,7 +131,7 @@ class ChangedElementsSerializer(BodySerializer):
         child=serializers.IntegerField(), help_text="Number of elements by `change`, on all pages."
     )
     isComplete = serializers.BooleanField(
-        help_text="Always `true`: times with more than 20,000 changes between them get 422."
+        help_text="Always `true`: a request with more than 20,000 changes between its times gets 422."
     )
 
 

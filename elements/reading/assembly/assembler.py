@@ -213,7 +213,7 @@ class Assembler:
         return replace(gathered, extras=self.fields.read(self._referenced(batch, gathered), most_text(len(batch))))
 
     def gathering(self, batch: Sequence[VersionRow]) -> Reading[Gathered]:
-        """Gather the parts that are references or shapes, without expansions and fields, as pages need it."""
+        """Gather the parts that are references or shapes, without expansions and fields, as pages need them."""
         resources = self.wanted.resources
         above = {row.parent for row in batch if row.parent} if ROOT_PATH in resources else set()
         inquiry = Inquiry()

@@ -145,8 +145,8 @@ def count(selection: Selection) -> int:
 def _without_loops(selection: Selection) -> Iterator[None]:
     """Let a statement that tests the references of all elements as of a time join them by hashes (D603).
 
-    PostgreSQL has no statistics of a UNION ALL. It expects 200 different values in each column, and so that a look-up
-    for each row is cheaper than a hash. A distributed database plans on its nodes.
+    PostgreSQL has no statistics for a UNION ALL. It expects 200 different values in each column, so it takes a look-up
+    for each row to be cheaper than a hash. A distributed database plans on its nodes.
     """
     if not engine().as_of or engine().is_distributed or not selection.tests_all_references:
         yield
@@ -204,8 +204,8 @@ def read_page(
 
 
 def page_of(selection: Selection, limit: int | None, offset: int = 0) -> Question[list[VersionRow]]:
-    """Return a page of a selection whose values do not decide about the plan, such as that of the children of an
-    element. The limit does, so it is in the text."""
+    """Return a page of a selection whose values do not affect the plan, such as the children of an element. The limit
+    affects it, so it is in the text."""
     bounds = f"LIMIT {limit:d} OFFSET %s" if limit else "OFFSET %s"
     parameters = [*selection.ordered_parameters, offset]
     return Question(_page_sql(selection, bounds), parameters, lambda found: [VersionRow(*row) for row in found])

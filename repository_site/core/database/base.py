@@ -311,7 +311,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @contextmanager
     def reading_one_snapshot(self) -> Iterator[None]:
-        """Let the next transaction begin as a read-only snapshot; its BEGIN says so, at no extra round trip.
+        """Let the next transaction begin as a read-only snapshot; its BEGIN says so, without an extra round trip.
 
         The properties of the driver for this take as long as a statement.
         """

@@ -48,7 +48,7 @@ def release_connection() -> None:
 class PooledConnection(Connection[Any]):
     """A connection that can end a read without waiting for the database (D609).
 
-    Everything that uses the connection waits by `wait`, which reads the result of the COMMIT first.
+    Everything that uses the connection calls `wait`, which reads the result of the COMMIT first.
     """
 
     is_ending = False

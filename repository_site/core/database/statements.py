@@ -113,7 +113,7 @@ def rows_of(sql: str, parameters: Parameters) -> Reading[list[Row]]:
 
 
 def models_of(queryset: QuerySet[M]) -> Question[list[M]]:
-    """Return the rows of a queryset as a question. Its values must not decide about the plan."""
+    """Return the rows of a queryset as a question. Its values must not affect the plan."""
     try:
         compiler = queryset.query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
@@ -125,7 +125,7 @@ def models_of(queryset: QuerySet[M]) -> Question[list[M]]:
 
 
 def side_by_side(*readings: Reading[Any]) -> Reading[list[Any]]:
-    """Return the reading that asks the questions of several ones in the same rounds."""
+    """Return the reading that asks the questions of several readings in the same rounds."""
     results: list[Any] = [None] * len(readings)
     waiting: dict[int, Sequence[Question[Any]]] = {}
 

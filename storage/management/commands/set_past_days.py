@@ -11,8 +11,8 @@ from repository_site.core.terminal.command_line import RepositoryCommand
 
 class Command(RepositoryCommand):
     help = (
-        "Change for how many days clients can read the content of a storage as it was at a time ($asOf). Older former\n"
-        "states are deleted at night; then a client that asks for an earlier time gets 422 with the earliest one."
+        "Change for how many days a storage keeps its former states, which clients read with $asOf. A worker deletes\n"
+        "older states at night. A client that asks for an earlier time then gets 422 with the earliest one."
     )
     examples = """\
   manage.py set_past_days acme handbook 365

@@ -21,7 +21,8 @@ class Command(RepositoryCommand):
         "Change the quotas of a storage: the largest numbers of elements, bytes, files and changes in the history.\n"
         f"`{NONE}` removes a quota. The command measures the storage and prints what it uses. A storage that exceeds\n"
         "a new quota stays as it is, but cannot grow. Without a storage, the command changes the number of storages\n"
-        f"that the API provisions in a collection; `{NONE}` means that of the installation (REPOSITORY_MAX_STORAGES)."
+        f"that the API provisions in a collection; `{NONE}` restores the default of the installation\n"
+        "(REPOSITORY_MAX_STORAGES)."
     )
     examples = """\
   manage.py set_quota acme handbook --quota-elements 50000

@@ -92,7 +92,7 @@ def test_many_ids_in_one_read(handbook: Storage, api: ApiClient, editor: str) ->
             400,
             [
                 "$select: fields of a body have no $; write select.",
-                "asOf: belongs to the address, as $asOf.",
+                "asOf: send it in the address, as $asOf.",
                 "filtr: unknown field; use ids, filter, resources, select, expandRelated, culture, fallback, orderBy, page, pageSize, pageSelectionKey or format.",
                 "pageSize: expected a whole number.",
                 "ids[0]: 'x' is not a GUID.",

@@ -109,7 +109,7 @@ def test_searching_and_following(api: ApiClient, house: Storage) -> None:
         "4 found; page 2 is empty."
     )
     assert viewer.refused("follow_references", id=ID["house"], direction="children", context="systems") == (
-        "context: children belong to no related context; leave it out, or use outgoing."
+        "context: children have no related context; omit it, or set direction to outgoing."
     )
 
 

@@ -43,7 +43,7 @@ def test_the_session_needs_no_statement_of_its_own(visitor: Client) -> None:
     assert AccountSession.objects.get().last_on.year == timezone.now().year
 
 
-def test_whoever_may_not_enter_any_more_is_refused_at_once(visitor: Client, storage: Storage) -> None:
+def test_accounts_that_lose_access_are_refused_at_once(visitor: Client, storage: Storage) -> None:
     assert status(visitor) == 200
     StorageMembership.objects.filter(storage=storage).delete()
     assert status(visitor) == 404
@@ -52,13 +52,13 @@ def test_whoever_may_not_enter_any_more_is_refused_at_once(visitor: Client, stor
 
 
 @pytest.mark.parametrize("change", [{"password": "!other"}, {"ended_sessions": 1}, {"is_staff": False}])
-def test_a_session_ends_with_what_it_knows(visitor: Client, change: dict[str, object]) -> None:
+def test_a_session_ends_when_its_account_changes(visitor: Client, change: dict[str, object]) -> None:
     assert status(visitor) == 200
     StaffAccount.objects.update(**change)
     assert status(visitor) in (302, 404)
 
 
-def test_a_session_that_has_expired_is_none(visitor: Client) -> None:
+def test_an_expired_session_is_ignored(visitor: Client) -> None:
     Session.objects.update(expire_date=timezone.now())
     assert status(visitor) == 302
 
