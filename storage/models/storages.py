@@ -124,7 +124,8 @@ class Storage(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "Stored size of content, change history and configuration, without indexes. Leave empty for no limit."
+            "Stored size of content, former states, change history and configuration, without indexes."
+            " Leave empty for no limit."
         ),
     )
     quota_files = models.PositiveBigIntegerField(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from repository_site.core.database.statements import fetch, look_up
 from storage.models import Storage, StorageRevision
 from storage.models.past import PastRow
-from storage.tenancy.scope import tenant_models, tenant_scope
+from storage.tenancy.scope import recorded_since, tenant_models, tenant_scope
 
 # Rows that one transaction deletes.
 BATCH = 10_000
@@ -27,11 +27,11 @@ def forget_past(storage: Storage) -> int:
     The start moves first, in a transaction of its own: a read that still sees the old start has a snapshot with all
     rows.
     """
-    begin = timezone.now() - timedelta(days=storage.past_days)
+    oldest = timezone.now() - timedelta(days=storage.past_days)
     with tenant_scope(storage):
-        revisions = StorageRevision.objects.filter(storage=storage, recorded_since__lt=begin)
-        if not revisions.update(recorded_since=begin):
-            return 0
+        StorageRevision.objects.filter(storage=storage, recorded_since__lt=oldest).update(recorded_since=oldest)
+        # Later than the oldest one if the days were raised. An interrupted run may have left rows before it.
+        begin = recorded_since()
     deleted = 0
     for model in tenant_models():
         if issubclass(model, PastRow):

@@ -32,7 +32,7 @@ from storage.provisioning.sizes import measure_storage
 from storage.quotas import read_use
 from storage.tenancy import past_retention
 from storage.tenancy.past_retention import forget_past
-from storage.tenancy.scope import tenant_models, tenant_scope
+from storage.tenancy.scope import recorded_since, tenant_models, tenant_scope
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
 from tests.release.house import ID, HouseClient, one, write_lines, write_template
@@ -83,6 +83,20 @@ def rival_house(tmp_path: Path) -> Iterator[Storage]:
             model.past_of._default_manager.all().delete()
     yield storage
     remove_storage(storage)
+
+
+def test_an_interrupted_run_is_completed_after_the_days_were_raised(rival_house: Storage) -> None:
+    moment, rows = timezone.now(), past_rows(rival_house)
+    with (
+        mock.patch.object(past_retention, "_forget_batch", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        forget_before(rival_house, moment)
+    assert past_rows(rival_house) == rows > 0
+    rival_house.past_days *= 2
+    assert forget_past(rival_house) == rows
+    with tenant_scope(rival_house):
+        assert recorded_since() == moment
 
 
 @pytest.mark.parametrize("seed", range(scaled(4)))
