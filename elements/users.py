@@ -11,7 +11,7 @@ import orjson
 from facets.blueprint.private_content import INACTIVE, ROLE_ATTRIBUTES, USER_TYPE
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.repeating import repeated
-from repository_site.core.database.statements import look_up
+from repository_site.core.database.statements import engine, look_up
 from storage.extension import UserGrant
 from storage.localisation.cultures import INVARIANT_CULTURE
 from storage.models import Storage
@@ -35,7 +35,8 @@ def find_user(storage: Storage, user_id: UUID) -> UserGrant | None:
         with reading_scope(storage), whole_content():
             return look_up(_SQL, [user_id, USER_TYPE])
 
-    rows = repeated(look)
+    # Only a whole transaction can be repeated.
+    rows = look() if engine().in_atomic_block else repeated(look)
     return grant_of(orjson.loads(rows[0][0])) if rows else None
 
 

@@ -286,10 +286,11 @@ class ElementReadingViewSet(ConfiguredViewSet):
             if place is None:
                 raise NotFound(f"There is no element {paging.key} in this list.")
             page = place // paging.size + 1
-        total, offset = total_of(selection, self.state), (page - 1) * paging.size
+        revision, offset = self.configuration.revision, (page - 1) * paging.size
+        total = total_of(selection, self.state, revision)
         versions: list[str] = []
         if paging.size and offset < total:
-            start = milestone_before(selection, self.state, offset)
+            start = milestone_before(selection, self.state, revision, offset)
             versions = selecting.find_page(selection, paging.size, offset, start)
         return FoundPage(page, total, versions, lambda: selecting.page_keys(selection, paging.size, offset))
 

@@ -64,25 +64,25 @@ def content_state_of_scope() -> Question[ContentState]:
     return Question(sql, (), understand)
 
 
-def total_of(selection: Selection, state: ContentState) -> int:
+def total_of(selection: Selection, state: ContentState, revision: int) -> int:
     """Return the size of a list, counted once in each state of the storage, because counting takes longer the more
-    there are."""
+    there are. The configuration has another `revision` after each change of permission sets, which reuse numbers."""
     if not state.content:
         return selecting.count(selection)
     relevant = state.structure if selection.is_whole else state.content
-    key = _key(relevant, selection.counted, selection.parameters)
+    key = _key(relevant, revision, selection.counted, selection.parameters)
     found = _totals.get(key)
     return _totals.keep(key, selecting.count(selection)) if found is None else found
 
 
-def milestone_before(selection: Selection, state: ContentState, offset: int) -> Milestone | None:
+def milestone_before(selection: Selection, state: ContentState, revision: int, offset: int) -> Milestone | None:
     """Return the milestone before a page far down a list, so that the database does not skip everything before it.
 
     Milestones are found once in each state of the storage and serve all later requests.
     """
     if not state.content or offset < STEP or selection.order != selecting.BY_NAME:
         return None
-    key = _key(state.content, selection.source, selection.parameters)
+    key = _key(state.content, revision, selection.source, selection.parameters)
     known = _milestones.get(key) or ()
     last = known[-1] if known else None
     if offset - (last.place if last else 0) >= STEP:

@@ -146,7 +146,13 @@ class AgentViewSet(ElementWritingViewSet):
         request._request.storage = context.storage  # type: ignore[attr-defined]  # a refusal counts for it, too
         if request.method == "POST":
             self._check_origin()
-        return super()._run_in(context, request, **names)
+        try:
+            return super()._run_in(context, request, **names)
+        except Exception:
+            if not self.is_confirmed:
+                # The context is looked up again, and may not be found.
+                self.message = None
+            raise
 
     def require_access(self) -> None:
         """Read the message, because the tool that it names decides what the request may do."""

@@ -66,7 +66,7 @@ def tenant_scope(
     begins, is_distributed = not database.in_atomic_block, database.is_distributed
     with (
         _listening(tenant, timeout) if is_distributed and begins else nullcontext(),
-        database.reading_one_snapshot() if snapshot and begins else nullcontext(),
+        database.reading_one_snapshot(waits=is_distributed) if snapshot and begins else nullcontext(),
         transaction.atomic(),
     ):
         with _naming(tenant) as named, read_as_of(as_of) if as_of else nullcontext():

@@ -87,6 +87,43 @@ def test_limits_read_again_only_what_they_change(keeper: Keeper, desk: MakeClien
     assert ben.get(f"{ELEMENTS}/{ID['order']}").status_code == 404
 
 
+def test_totals_follow_the_sets(keeper: Keeper, desk: MakeClient) -> None:
+    """Sets reuse numbers, and a total is kept while the content stays the same (D607)."""
+    ben = desk(user="ben")
+
+    def totals() -> tuple[int, int]:
+        page = ben.get(f"{ELEMENTS}?$page=1&$pageSize=1")
+        return int(page["X-Total-Count"]), len(listed(ben))
+
+    found = []
+    keeper.limit("order", users=[grant("anna", "show")])
+    found.append(totals())
+    keeper.free("order")
+    keeper.limit("house", users=[grant("anna", "show")])
+    found.append(totals())
+    keeper.limit("house", users=[grant("ben", "show")])
+    keeper.limit("order", users=[grant("anna", "show")])
+    found.append(totals())
+    keeper.free("order")
+    found.append(totals())
+    assert [total for total, _ in found] == [size for _, size in found]
+    assert len({*found}) == 3
+    assert found[1] == (0, 0)
+
+
+def test_reader_pages_know_nothing_of_hidden_authors(house: Storage, keeper: Keeper) -> None:
+    note = "Only the author, further authors"
+    author = {"facetName": "users", "id": ID["anna"], "type": "user"}
+    element = {"id": ID["inProcess"], "type": "subProcess", "related": {"author": [author]}}
+    assert keeper.post("rest/facets/processes/views/detail/elements", {"elements": [element]}).status_code == 200
+    reader = Office(house, Role.ARCHITECT)
+    address = f"/acme/house/1033/processes/{ID['inProcess']}"
+    assert note in reader.get(address).content.decode()
+    keeper.limit("anna", users=[grant("ben", "show")])
+    page = reader.get(address)
+    assert (page.status_code, note in page.content.decode()) == (200, False)
+
+
 def test_sets_extend_replace_and_stop(keeper: Keeper, desk: MakeClient) -> None:
     ben, anna, vera = desk(user="ben"), desk(user="anna"), desk(user="vera")
     keeper.limit("house", groups=[grant("crew", "show")])

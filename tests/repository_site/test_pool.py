@@ -19,6 +19,7 @@ from repository_site.core.database import pool, revival
 from repository_site.core.database.base import DatabaseWrapper
 from repository_site.core.database.pool import RESPITE, PooledConnection, ReplicaPool, Turnstile, WarmPool
 from repository_site.core.database.revival import Revival
+from repository_site.core.database.silence import listening
 from repository_site.core.embedded_postgres import EmbeddedPostgresError
 
 # Lets one session take itself for a standby: the function of the schema hides that of PostgreSQL.
@@ -199,6 +200,25 @@ class TestEndOfReading:
             cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [driver.info.backend_pid])
         wrapper.close()
         assert self.read(wrapper) is not driver
+
+    @pytest.mark.django_db
+    def test_a_listener_does_not_miss_the_end(self, wrapper: DatabaseWrapper) -> None:
+        wrapper.ensure_connection()
+        with listening(wrapper.connection, lambda seconds: None):
+            driver = self.read(wrapper)
+            with wrapper.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            self.read(wrapper)
+            with driver.pipeline():
+                found = driver.execute("SELECT 1")
+            assert found.fetchone() == (1,)
+
+    @pytest.mark.django_db
+    def test_a_read_on_a_cluster_waits(self, wrapper: DatabaseWrapper) -> None:
+        with wrapper.reading_one_snapshot(waits=True), transaction.atomic("ending"):
+            wrapper.look_up("SELECT 1", [])
+        driver: PooledConnection = wrapper.connection
+        assert (driver.is_ending, driver.info.transaction_status.name) == (False, "IDLE")
 
     @pytest.mark.django_db
     def test_a_failed_read_is_rolled_back(self, wrapper: DatabaseWrapper) -> None:

@@ -23,6 +23,8 @@ class ReferenceLinks:
     references: Mapping[str, Mapping[str, Sequence[str]]]
     known: Mapping[str, Sequence[VersionSummary]]
     identities: Mapping[str, Identity]
+    is_limited: bool = False
+    """Whether permission sets may hide targets from the reader. Pages ask after the end of the scope."""
 
     def related(self, row: VersionRow, contexts: Iterable[str]) -> dict[str, list[Identity]]:
         """Return the contexts of a version that are not empty, in the given order."""
@@ -48,7 +50,7 @@ class ReferenceLinks:
         held = self.references.get(row.version)
         if held is None:
             return False
-        if engine().hidden:
+        if self.is_limited:
             # The references also name authors who are hidden from the reader.
             return any(not self.identities.keys().isdisjoint(held.get(each, ())) for each in derived.AUTHOR_CONTEXTS)
         return any(map(held.__contains__, derived.AUTHOR_CONTEXTS))
@@ -107,6 +109,7 @@ def finding_links(
             targets.update(*each.values())
         for context in projection.contexts & CALLER_FIELDS.keys():
             targets.update(caller for row in versions if (caller := getattr(row, CALLER_FIELDS[context])))
-        return ReferenceLinks(held, known(), (yield from identities.reading(targets)))
+        found = yield from identities.reading(targets)
+        return ReferenceLinks(held, known(), found, bool(engine().hidden))
 
     return find

@@ -181,6 +181,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Limits of the caller of the scope; None without a caller, or without permission sets (D491)."""
     hidden = ""
     """Those sets of the narrowing whose elements the statements leave out; empty while a change needs all content."""
+    _waits = False
     reading: Any = None
     """The connection to the database whose transaction only reads. A stream may take it away from this wrapper."""
     as_of = ""
@@ -310,14 +311,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.connection.execute(_never_seen("DEALLOCATE ALL"))
 
     @contextmanager
-    def reading_one_snapshot(self) -> Iterator[None]:
+    def reading_one_snapshot(self, *, waits: bool = False) -> Iterator[None]:
         """Let the next transaction begin as a read-only snapshot; its BEGIN says so, without an extra round trip.
 
-        The properties of the driver for this take as long as a statement.
+        The properties of the driver for this take as long as a statement. The COMMIT `waits` on Citus, where a node may
+        not answer (D309).
         """
         self.ensure_connection()
         driver = self.connection
-        driver._begin_statement, self.reading = BEGIN_SNAPSHOT, driver
+        driver._begin_statement, self.reading, self._waits = BEGIN_SNAPSHOT, driver, waits
         try:
             yield
         finally:
@@ -326,7 +328,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _commit(self) -> None:
         """Do not wait for the end of a transaction that has only read, unless statements are logged (D609)."""
         driver = self.connection
-        if driver is self.reading and isinstance(driver, PooledConnection) and not self.queries_logged:
+        is_free = driver is self.reading and not self._waits and not self.queries_logged
+        if is_free and isinstance(driver, PooledConnection):
             with self.wrap_database_errors:
                 driver.end_reading()
         else:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from psycopg import Connection
 from psycopg.abc import PQGen
 
 # Seconds between two looks at the clock.
@@ -36,9 +35,9 @@ def listening(driver: Any, listener: Listener) -> Iterator[None]:
 
 def _wait(driver: Any, generator: PQGen[Any], interval: float = INTERVAL, timeout: float | None = None) -> Any:
     listener = driver.__dict__.get(LISTENER)
-    return Connection.wait(
-        driver, generator if listener is None else _heard(driver, generator, listener), interval, timeout
-    )
+    # The class of pooled connections has a method of its own (D609).
+    wait: Callable[..., Any] = type(driver).wait
+    return wait(driver, generator if listener is None else _heard(driver, generator, listener), interval, timeout)
 
 
 def _heard(driver: Any, generator: PQGen[Any], listener: Listener) -> PQGen[Any]:

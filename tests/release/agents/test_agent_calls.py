@@ -119,3 +119,14 @@ def test_administrators_see_the_calls_of_a_token(agent: AgentClient, house: Stor
         assert isinstance(client, Client)
         page = client.get(address).content.decode()
         assert "read_element 2 (1 refused), search 1, " in page
+
+
+@pytest.mark.one_node("on a cluster every request reads its context")
+def test_an_agent_of_a_storage_that_has_moved_gets_404(agent: AgentClient, house: Storage) -> None:
+    """The context is recalled from the last message and not confirmed (D589)."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_types", "arguments": {}}}
+    for _ in range(3):
+        assert agent.post(body).status_code == 200
+    Storage.objects.filter(pk=house.pk).update(key="elsewhere")
+    response = agent.post(body)
+    assert (response.status_code, response.json()["message"]) == (404, "There is no storage acme/house.")
