@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -298,11 +299,12 @@ def test_versions_that_are_deleted_while_their_size_is_computed(monkeypatch: pyt
     answers = iter([[("e", "c", "t", "v", *[None] * 19)], [(0,)], []])
     asked: list[str] = []
 
-    def look_up(sql: str, parameters: Any) -> Any:
+    def rows_of(sql: str, parameters: Any) -> Generator[Any, Any, Any]:
         asked.append(sql)
+        yield from ()
         return next(answers)
 
-    monkeypatch.setattr(rows, "look_up", look_up)
+    monkeypatch.setattr(rows, "rows_of", rows_of)
     assert rows.read_versions(["v"], most=1) == {}
     assert "coalesce(sum(" in asked[1]
 
