@@ -17,9 +17,11 @@ from repository_site.core.problems import NotFound, TooManyRequests, Unreadable
 from repository_site.core.rest import errors
 from repository_site.dashboard.landing import landing_page
 from storage.api.throttling import throttle_address
+from storage.api.urls import administration
 from storage.api.viewset import reads
 from storage.back_office import site_office
 from storage.scim.requests import scim_request
+from storage.tenancy.addresses import ADMINISTRATION_KEY as KEY
 
 
 def unknown_address(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -72,11 +74,14 @@ handler500 = server_error
 
 autodiscover()  # not when Django starts: commands need no back office
 
+# Django tries addresses one by one, so those of most requests come first. Those of administrative contexts must come
+# before all others of the API, which they would match, too.
 urlpatterns = [
-    path("", include("storage.api.urls")),
-    path("", include("facets.api.urls")),
+    path(f"<str:collectionId>/{KEY}/_api/", include(administration), {"storageId": KEY}),
     path("", include("elements.api.urls")),
+    path("", include("facets.api.urls")),
     path("", include("release.api.urls")),
+    path("", include("storage.api.urls")),
     path("<str:collectionId>/<str:storageId>/_api", DocumentViewSet.as_view(reads("get_api_index"))),
     path("<str:collectionId>/<str:storageId>/_api/schema", DocumentViewSet.as_view(reads("get_openapi_document"))),
     path("<str:collectionId>/<str:storageId>/_api/docs", DocumentViewSet.as_view(reads("browse_document"))),

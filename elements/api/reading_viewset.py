@@ -113,10 +113,10 @@ class ElementReadingViewSet(ConfiguredViewSet):
 
     def state_digest(self, size: int) -> str:
         storage, request = self.storage, self.request._request
-        asked = (request.get_full_path(), self.request.data) if self.operation.body else request.get_full_path()
         parts = (
             storage.id, self.content_state, self.configuration.revision, storage.time_zone, self.base,
-            asked, self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
+            request.path, request.META.get("QUERY_STRING"), self.request.data if self.operation.body else None,
+            self.api_version, self._clearance, settings.MAX_PAGE_SIZE, code_digest(),
         )  # fmt: skip
         return blake2b(repr(parts).encode(), digest_size=size).hexdigest()
 
@@ -199,6 +199,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
         self, query: QueryParameters, view: CompiledView, also: frozenset[str] = frozenset()
     ) -> tuple[Wanted, Condition | None]:
         """Return the parts of elements that the `$` parameters ask for, and the condition of `$filter`."""
+        if not query.given:
+            return Wanted(also=also), None
         allowed = view_names(self.configuration, view)
         resources, select = query.resources(USUAL_RESOURCES, ALL_RESOURCES), query.select(allowed)
         expand, fields = query.expand_fields(allowed, REFERENCE_PARTS, attribute_names(self.reader.nested))

@@ -1,7 +1,7 @@
-"""Identities of reference targets, the texts of references to them, and their names.
+"""Identities of reference targets, the texts of references to them, their names, and the parents of elements.
 
-Many elements share their targets, so all are cached between requests: identities and texts for as long as the structure
-of the content does not change, names for as long as nothing in the storage changes (D607).
+Many elements share their targets and ancestors, so all are cached between requests: names for as long as nothing in the
+storage changes, everything else for as long as the structure of the content does not change (D607).
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from elements.reading.content_state import NO_STATE, ContentState
-from elements.reading.rows import Audience, Identity, identities_of
-from repository_site.core.database.statements import Reading, ask_for, read
+from elements.reading.rows import Audience, Identity, Parents, identities_of, parents_of
+from repository_site.core.database.statements import Question, Reading, ask_for, read
 
-# Cache limits over all storages: identities, texts and names, at 300 to 500 bytes each, and number of states.
-MOST_KEPT = 50_000
+# Cache limits over all storages: identities, texts, names and parents, at 100 to 500 bytes each, and number of states.
+MOST_KEPT = 60_000
 MOST_STATES = 1_000
 # Forms of references in one state: a storage has one or two addresses, which lead to views or to reporting.
 MOST_WAYS = 3
@@ -36,6 +36,7 @@ class KnownTargets:
     texts: dict[Hashable, Texts] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
     """Values of the attribute `name` by version; None for versions without one."""
+    parents: Parents = field(default_factory=dict)
     weight: int = 0
     """Number of entries when last weighed."""
 
@@ -71,7 +72,8 @@ class IdentityCache:
 
     def _weigh(self, known: KnownTargets) -> None:
         # A copy: meanwhile other threads may add texts of another form.
-        weight = len(known.found) + len(known.names) + sum(len(each) for each in [*known.texts.values()])
+        weight = len(known.found) + len(known.names) + len(known.parents)
+        weight += sum(len(each) for each in [*known.texts.values()])
         self._weight += weight - known.weight
         known.weight = weight
 
@@ -106,6 +108,27 @@ class Identities:
         found.update({each: identity for each in elements if (identity := known.get(each)) is not None})
         return found
 
+    def parents_of(self, elements: Collection[str]) -> Question[Parents]:
+        """Return the parents of elements and of all their ancestors, by element. If all are cached, the question needs
+        no statement."""
+        question = parents_of(elements)
+        if self._known is None:
+            return question
+        known, path, waiting = self._known.parents, Parents(), [*elements]
+        while waiting:
+            element = waiting.pop()
+            if element not in known:
+                return replace(question, understand=lambda rows: self._keep_parents(question.understand(rows)))
+            if element not in path:
+                path[element] = parent = known[element]
+                waiting += [parent] if parent else []
+        return Question("", (), lambda rows: question.understand([*path.items()]))
+
+    def _keep_parents(self, found: Parents) -> Parents:
+        if self._known is not None and len(self._known.parents) + len(found) <= most_of_a_kind():
+            self._known.parents.update(found)
+        return found
+
     @property
     def names(self) -> Mapping[str, Any]:
         """The cached names by version."""
@@ -128,6 +151,6 @@ class Identities:
 
 
 def most_of_a_kind() -> int:
-    """Limit the entries of each kind (identities, names, and texts of each form), so that one state alone cannot exceed
-    the limit."""
-    return MOST_KEPT // (2 + MOST_WAYS)
+    """Limit the entries of each kind (identities, names, parents, and texts of each form), so that one state alone
+    cannot exceed the limit."""
+    return MOST_KEPT // (3 + MOST_WAYS)

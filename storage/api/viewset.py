@@ -253,7 +253,7 @@ class ApiViewSet(ViewSet):
         if question is None:
             return asked, lambda: None
         asked = asked or Inquiry()
-        answer = asked.add(question)
+        answer = asked.add_beside(question)
 
         def confirm() -> None:
             if not answer():

@@ -59,6 +59,9 @@ class LanguageMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if is_api_path(request.path_info):
+            # A thread has the language of the settings, except while it serves a page.
+            if translation.get_language() == settings.LANGUAGE_CODE:
+                return self.get_response(request)
             with translation.override(settings.LANGUAGE_CODE):
                 return self.get_response(request)
         chosen = getattr(request.user, "language", "") or translation.get_language_from_request(request)

@@ -244,12 +244,9 @@ def _enter(value: str, timeout: int | None = None, inquiry: Inquiry | None = Non
         if inquiry is not None:
             inquiry.ask()
         return "", revision
-    send = look_up if inquiry is None else inquiry.ask_after
-    if timeout:
-        rows = send(f"{_ENTER}{_AND_LIMIT}{_FROM_EARLIER}", [value, value, f"{timeout}s"])
-    else:
-        rows = send(f"{_ENTER}{_FROM_EARLIER}", [value, value])
-    return rows[0][0] or "", rows[0][1]
+    columns, parameters = (f"{_ENTER}{_AND_LIMIT}", [value, value, f"{timeout}s"]) if timeout else (_ENTER, [value] * 2)
+    row = (inquiry or Inquiry()).ask_after(columns, parameters, _FROM_EARLIER)
+    return row[0] or "", row[1]
 
 
 def _enter_everywhere(value: str, timeout: int | None) -> int | None:

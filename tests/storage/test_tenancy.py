@@ -257,15 +257,36 @@ def test_tenant_models_are_found() -> None:
 
 
 @pytest.fixture
-def pool_of_four() -> Iterator[None]:
+def pool_of_four(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connection.close()
     options: dict[str, Any] = connections.settings["default"]["OPTIONS"]
+    # `enable_pool` replaces it.
+    monkeypatch.setattr(connections, "_connections", connections._connections)  # type: ignore[attr-defined]
     enable_pool(4)
     yield
     for wrapper in connections.all():
         wrapper.close()
     getattr(connection, "close_pool")()  # noqa: B009  PostgreSQL only, so the base class has no such method
     options.pop("pool")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_thread_of_a_server_has_its_own_connection(pool_of_four: None) -> None:
+    """Django's attribute for them is not documented (D612)."""
+    arrived = threading.Barrier(3)
+
+    def use() -> tuple[int, bool]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            [pid] = cursor.fetchone() or [0]
+            arrived.wait(timeout=30)
+        is_same = connections["default"] is connections["default"]
+        connections.close_all()
+        return pid, is_same
+
+    with ThreadPoolExecutor(3) as threads:
+        found = [each.result() for each in [threads.submit(use) for _ in range(3)]]
+    assert (len({pid for pid, _ in found}), {is_same for _, is_same in found}) == (3, {True})
 
 
 @pytest.mark.django_db(transaction=True)

@@ -221,7 +221,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def _address(self) -> tuple[str, ...]:
-        return tuple(str(self.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))
+        where = self.settings_dict
+        return where["HOST"], where["PORT"], where["NAME"]
 
     def forget_distribution(self) -> None:
         """Ask again, after the tables have been distributed."""

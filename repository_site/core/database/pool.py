@@ -31,7 +31,13 @@ MOST_READS = 5
 
 
 def enable_pool(size: int) -> None:
-    """Give this process a connection pool for each database. A request takes a connection and returns it at its end."""
+    """Give this process a connection pool for each database. A request takes a connection and returns it at its end.
+
+    Call this before the first use of a database. The process has no coroutines that use one, so it keeps the
+    connections of each thread in the memory of the thread: Django's own place for them takes ten times as long, which
+    is 3 % of a short request (D612).
+    """
+    connections._connections = threading.local()  # type: ignore[attr-defined]  # the stubs do not know it
     for alias, database in connections.settings.items():
         turn = TURN if alias == DEFAULT_DB_ALIAS else REPLICA_PATIENCE
         pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": turn, "reconnect_timeout": TURN}

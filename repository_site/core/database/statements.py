@@ -180,6 +180,8 @@ class Inquiry:
     def __init__(self) -> None:
         self._questions: list[Question[Any]] = []
         self._rows: list[list[Row]] = []
+        self._beside: Question[Any] | None = None
+        self._value: list[Row] = []
 
     def add(self, question: Question[T]) -> Callable[[], T]:
         """Add a question, and return a function that returns its answer after `ask`."""
@@ -189,10 +191,19 @@ class Inquiry:
         place = len(self._questions) - 1
         return lambda: question.understand(self._rows[place])
 
-    def ask_after(self, sql: str, parameters: Parameters) -> list[Row]:
-        """Send the questions in the trip of a statement that comes before them, and return its rows."""
+    def add_beside(self, question: Question[T]) -> Callable[[], T]:
+        """Add a question for one value, which becomes a column of the statement before all questions: each statement
+        takes its time. Only for `ask_after`."""
+        self._beside = question
+        return lambda: question.understand(self._value)
+
+    def ask_after(self, columns: str, parameters: Sequence[Any], rest: str) -> Row:
+        """Send the questions in the trip of a statement that comes before them, and return its only row."""
+        if self._beside is not None:
+            columns, parameters = f"{columns}, ({self._beside.sql})", [*parameters, *self._beside.parameters]
         statements = [(each.sql, each.parameters) for each in self._questions]
-        first, *self._rows = engine().look_up_all([(sql, parameters), *statements])
+        [first], *self._rows = engine().look_up_all([(f"{columns}{rest}", parameters), *statements])
+        self._value = [first[-1:]]
         return first
 
     def asking(self) -> Reading[None]:

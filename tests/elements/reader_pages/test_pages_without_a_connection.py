@@ -34,10 +34,12 @@ CHANGE = {
 
 
 @pytest.fixture
-def pool(handbook: Storage, django_db_blocker: DjangoDbBlocker) -> Iterator[Any]:
+def pool(handbook: Storage, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The connection pool of a server process, outside any test's transaction."""
     with django_db_blocker.unblock():
         connection.close()
+        # `enable_pool` replaces it.
+        monkeypatch.setattr(connections, "_connections", connections._connections)  # type: ignore[attr-defined]
         enable_pool(2)
         try:
             found = connection.pool  # type: ignore[attr-defined]  # PostgreSQL only

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -95,6 +96,32 @@ def test_a_change_of_a_target_is_visible_at_once(handbook: Storage, api: ApiClie
     assert b"another kind" in after
 
 
+def test_the_path_is_read_once_in_a_state(handbook: Storage, api: ApiClient, architect: str) -> None:
+    """A move is visible at once, also that of an ancestor."""
+
+    def path() -> tuple[list[str], bool]:
+        with CaptureQueriesContext(connection) as captured:
+            found = orjson.loads(read(api, f"{PROCESSES}/{ID['ship']}?$resources=rootPath", architect))
+        ids = [each["id"] for each in found["elements"][0].get("rootPath", ())]
+        return ids, any("RECURSIVE" in each["sql"] for each in captured)
+
+    def move(element: str, parent: str | None) -> None:
+        with tenant_scope(handbook):
+            Element.objects.filter(id=ID[element]).update(parent_id=parent and ID[parent])
+
+    change(handbook)
+    order, sales, house = ID["order"], ID["sales"], ID["house"]
+    move("order", None)
+    move("ship", "order")
+    assert [path(), path()] == [([order], True), ([order], False)]
+    move("order", "sales")
+    assert [path(), path()] == [([order, sales, house], True), ([order, sales, house], False)]
+    move("ship", "sales")
+    assert [path(), path()] == [([sales, house], True), ([sales, house], False)]
+    move("ship", None)
+    assert path() == ([], False)
+
+
 def test_without_a_state_nothing_is_cached(handbook: Storage, api: ApiClient, architect: str) -> None:
     """Writes return what they have written, and see changes that nobody else may see yet."""
     given: dict[str, Any] = {"elements": [{"id": ID["order"], "attributes": {"scope": {"1033": "wide"}}}]}
@@ -110,7 +137,8 @@ def test_without_a_state_nothing_is_cached(handbook: Storage, api: ApiClient, ar
 
 def weight() -> int:
     return sum(
-        len(each.found) + len(each.names) + sum(map(len, each.texts.values())) for each in identities.shelf.states
+        len(each.found) + len(each.names) + len(each.parents) + sum(map(len, each.texts.values()))
+        for each in identities.shelf.states
     )
 
 
