@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import time
 import uuid
@@ -54,14 +55,15 @@ class RequestLogMiddleware(Middleware):
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response["X-Request-ID"] = request_id
-        # The path without its query, which may contain a token (D4).
-        log.info(
-            "request",
-            method=request.method,
-            path=SECRET_PATH.sub(r"\1...", request.path),
-            status=response.status_code,
-            duration_ms=round((time.perf_counter() - started) * 1000, 2),
-        )
+        if log.isEnabledFor(logging.INFO):
+            # The path without its query, which may contain a token (D4).
+            log.info(
+                "request",
+                method=request.method,
+                path=SECRET_PATH.sub(r"\1...", request.path),
+                status=response.status_code,
+                duration_ms=round((time.perf_counter() - started) * 1000, 2),
+            )
         return response
 
 
