@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from functools import cache
 from typing import Any, ClassVar
 
+from django.contrib.admin import display
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, checkbox
 from unfold.templatetags import unfold_list
 
 from repository_site.core.problems import NotFound
@@ -20,6 +25,8 @@ from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
+# Stands for the value of a checkbox.
+VALUE = "the-value"
 _all_headers = unfold_list.result_headers
 
 
@@ -31,6 +38,13 @@ def _headers_once(changes: Any) -> Iterator[dict[str, Any]]:
 
 
 unfold_list.result_headers = _headers_once
+
+
+@cache
+def _box() -> tuple[str, str]:
+    """Return the text of a checkbox before and after its value. The theme renders a template for each row."""
+    before, after = checkbox.render(ACTION_CHECKBOX_NAME, VALUE).split(VALUE)
+    return before, after
 
 
 class OwnFilters(ModelAdmin):
@@ -45,6 +59,11 @@ class OwnFilters(ModelAdmin):
             else:
                 offered.add(getattr(each, "parameter_name", ""))
         return lookup in offered
+
+    @display(description=ModelAdmin.action_checkbox.short_description)
+    def action_checkbox(self, obj: Model) -> SafeString:
+        before, after = _box()
+        return format_html("{}{}{}", mark_safe(before), obj.pk, mark_safe(after))  # noqa: S308  a template of the theme
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """Name the page after its rows; Django's title is "Select … to change"."""
