@@ -19,20 +19,20 @@ from django.utils import timezone
 from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
 from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
+from elements.transfer.event_rows import EventRows
 from elements.transfer.file_archives import import_files
-from elements.transfer.file_checks import ImportedElement, Survey
+from elements.transfer.file_checks import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problem_summary import problem_count
 from elements.writing.authors import Author
-from elements.writing.events import ElementEvent, event_statements
-from elements.writing.statements import execute, execute_together
+from elements.writing.statements import execute
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
-from storage.models import EventType, Storage, StoredFile
+from storage.models import Storage, StoredFile
 from storage.quotas import begin_quota
 from storage.tenancy.bulk import ANALYSED, analyse_after_commit
 from storage.tenancy.migration_operations import constraint_name
@@ -99,7 +99,7 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             if configuration.sets:
                 rebuild_inherited()
             _check_everything()
-            _record_events(survey)
+            EventRows(Author(None, CALLER, "")).write(survey)
             if quota is not None:
                 quota.check()
             if result.versions >= ANALYSED:
@@ -108,22 +108,6 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             # The lines could be checked only with the rows of the files.
             transaction.set_rollback(True)
         return result
-
-
-def _record_events(survey: Survey) -> None:
-    """Record new elements, and published versions, which readers may see (D329)."""
-    author = Author(None, CALLER, "")
-    found = iter(survey.elements.items())
-    while batch := list(islice(found, ASKED_AT_ONCE)):
-        events = [event for element, known in batch for event in _events(element, known)]
-        execute_together(event_statements(author, events))
-
-
-def _events(element: str, known: ImportedElement) -> Iterator[ElementEvent]:
-    yield ElementEvent(EventType.ELEMENT_CREATED, element, known.newest or element, {})
-    if known.type.is_versioned and known.published:
-        number = ".".join(map(str, known.published_number))
-        yield ElementEvent(EventType.VERSION_RELEASED, element, known.published, {"version": number})
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:

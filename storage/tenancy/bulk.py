@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import Any
+from uuid import uuid4
 
 from django.db import connection, models, transaction
 
@@ -93,6 +94,13 @@ def copy_row(*values: str | int | None) -> str:
 def copy_text(text: str) -> str:
     """Escape the characters of a value that have a meaning in COPY text."""
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def ascending_ids() -> Iterator[str]:
+    """Return ids with a common random prefix: an index stores them side by side instead of all over its pages."""
+    beginning = str(uuid4())[:24]
+    for number in count():
+        yield f"{beginning}{number:012x}"
 
 
 def insert_rows(model: type[TenantModel], rows: Sequence[object]) -> None:
