@@ -46,15 +46,6 @@ def search_document(attributes: Mapping[str, Mapping[str, Any]]) -> tuple[str, s
         return None
 
 
-def posted_words(names: str, texts: str) -> Iterator[tuple[str, bool]]:
-    """Return the words of a document, and whether each is part of a name, as `elements_post_words` posts them."""
-    in_names = set(names.split())
-    for word in in_names:
-        yield word, True
-    for word in set(texts.split()) - in_names:
-        yield word, False
-
-
 @lru_cache(1_000)
 def _place(key: str) -> tuple[int, str]:
     if not key.isascii():

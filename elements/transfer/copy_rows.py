@@ -30,7 +30,7 @@ from repository_site.core.rest.rendering import to_json
 from repository_site.core.terminal.progress import with_progress
 from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
-BATCH_LINES = 1_000
+BATCH_LINES = 2500
 BATCH_SIZE = 8 * 1024 * 1024
 
 ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")
@@ -172,7 +172,7 @@ def write_elements(configuration: Configuration, survey: Survey) -> None:
     rows: list[str] = []
     for row in with_progress(_element_rows(configuration, survey), "Placing elements", len(survey.elements)):
         rows.append(row)
-        if len(rows) >= 10 * BATCH_LINES:
+        if len(rows) >= 4 * BATCH_LINES:
             copy_rows(Element, ELEMENT_COLUMNS, rows)
             rows = []
     copy_rows(Element, ELEMENT_COLUMNS, rows)

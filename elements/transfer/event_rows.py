@@ -36,13 +36,13 @@ class EventRows:
     def write(self, survey: Survey) -> None:
         found = iter(survey.elements.items())
         while batch := list(islice(found, ELEMENTS_AT_ONCE)):
-            earlier = dict(fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now]))
+            earlier: dict[str, datetime] = dict(
+                fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now])
+            )
             copy_rows(Event, COLUMNS, [*self._rows(batch, earlier)])
             announce_after_commit()
 
-    def _rows(
-        self, batch: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime]
-    ) -> Iterator[str]:
+    def _rows(self, batch: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime]) -> Iterator[str]:
         for element, known in batch:
             is_public = known.newest == known.published
             last = earlier.get(element)

@@ -32,7 +32,7 @@ from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
-from storage.models import Storage, StoredFile
+from storage.models import Storage, StoredFile, TenantModel
 from storage.quotas import begin_quota
 from storage.tenancy.bulk import ANALYSED, analyse_after_commit
 from storage.tenancy.migration_operations import constraint_name
@@ -102,12 +102,21 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             EventRows(Author(None, CALLER, "")).write(survey)
             if quota is not None:
                 quota.check()
-            if result.versions >= ANALYSED:
-                analyse_after_commit((Element, ElementVersion, Reference, Shape, ShapeFlow, Lane))
+            _analyse(result)
         elif files is not None:
             # The lines could be checked only with the rows of the files.
             transaction.set_rollback(True)
         return result
+
+
+def _analyse(result: ImportResult) -> None:
+    """Update the statistics of tables that got many rows."""
+    grown: tuple[tuple[int, tuple[type[TenantModel], ...]], ...] = (
+        (result.versions, (Element, ElementVersion)),
+        (result.references, (Reference,)),
+        (result.shapes, (Shape, ShapeFlow, Lane)),
+    )
+    analyse_after_commit(model for rows, models in grown if rows >= ANALYSED for model in models)
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:

@@ -39,8 +39,10 @@ def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[s
         copy_blocks(model, columns, ["".join(rows)])
 
 
-def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes]) -> int:
-    """Write rows from blocks of COPY text, which may be cut anywhere; return the number of rows.
+def copy_blocks(
+    model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes], *, is_binary: bool = False
+) -> int:
+    """Write rows from blocks in a format of COPY, which may be cut anywhere; return the number of rows.
 
     PostgreSQL refuses COPY into a table with row-level security, so the rows pass through a temporary table.
     """
@@ -48,7 +50,8 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
         # The driver raises its own errors while it sends; the wrapper makes them Django's.
-        with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
+        copying = f"COPY incoming ({names}) FROM STDIN{' (FORMAT binary)' if is_binary else ''}"
+        with connection.wrap_database_errors, cursor.copy(copying) as copy:
             for block in blocks:
                 copy.write(block)
         if engine().is_distributed:
