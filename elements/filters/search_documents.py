@@ -94,6 +94,6 @@ def _folded(lines: list[str]) -> str:
         if not text.isascii():
             raise _ForDatabase
     words = [word for word in text.translate(FOLDED).split(" ") if word]
-    if words and len(max(words, key=len)) > LONGEST_WORD:
+    if max(map(len, words), default=0) > LONGEST_WORD:
         raise _ForDatabase
     return f"\n {' '.join(words)} \n"

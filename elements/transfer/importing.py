@@ -16,7 +16,18 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
+from elements.models import (
+    BpmnSource,
+    Element,
+    ElementVersion,
+    Lane,
+    Reference,
+    SearchDocument,
+    Shape,
+    ShapeFlow,
+    VersionFile,
+    VersionName,
+)
 from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
 from elements.transfer.event_rows import EventRows
@@ -42,7 +53,7 @@ T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
-# Foreign keys within a batch. The database checks them with each batch, while the thread reads the next lines; it
+# Foreign keys within a batch, or to the storage. The database checks them with each batch, while the thread reads the next lines; it
 # checks all others, such as references to later elements, at the end.
 WITHIN_BATCH = [
     (Reference, "version_id"),
@@ -53,6 +64,8 @@ WITHIN_BATCH = [
     (Lane, "version_id"),
     (BpmnSource, "version_id"),
     (VersionFile, "version_id"),
+    (VersionName, "version_id"),
+    (SearchDocument, "storage_id"),
 ]
 
 
