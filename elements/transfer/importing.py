@@ -53,8 +53,8 @@ T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
-# Foreign keys within a batch, or to the storage. The database checks them with each batch, while the thread reads the next lines; it
-# checks all others, such as references to later elements, at the end.
+# Foreign keys within a batch, or to the storage. The database checks them with each batch, while the thread reads the
+# next lines; it checks all others, such as references to later elements, at the end.
 WITHIN_BATCH = [
     (Reference, "version_id"),
     (Shape, "version_id"),
