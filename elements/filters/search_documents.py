@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from elements.filters.words import LONGEST_WORD
@@ -15,7 +16,6 @@ from elements.filters.words import LONGEST_WORD
 FREQUENT = (("ä", "a"), ("ö", "o"), ("ü", "u"), ("ß", "ss"), ("Ä", "a"), ("Ö", "o"), ("Ü", "u"), ("é", "e"))
 LONGEST = 200_000
 FOLDED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) == "\n" else " " for code in range(128)}
-BLANKS, LONG_WORD = re.compile("  +"), re.compile(rf"[^ \n]{{{LONGEST_WORD + 1}}}")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+)?")
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 MARKUP, WORD_IN_MARKUP = re.compile("<[^>]*>|&[a-z]+;"), re.compile("<[^>]{3}|&")
@@ -46,6 +46,7 @@ def search_document(attributes: Mapping[str, Mapping[str, Any]]) -> tuple[str, s
         return None
 
 
+@lru_cache(1_000)
 def _place(key: str) -> tuple[int, str]:
     if not key.isascii():
         raise _ForDatabase
@@ -92,7 +93,7 @@ def _folded(lines: list[str]) -> str:
             text = text.replace(letter, plain)
         if not text.isascii():
             raise _ForDatabase
-    text = BLANKS.sub(" ", text.translate(FOLDED))
-    if LONG_WORD.search(text):
+    words = [word for word in text.translate(FOLDED).split(" ") if word]
+    if max(map(len, words), default=0) > LONGEST_WORD:
         raise _ForDatabase
-    return f"\n {text.strip(' ')} \n"
+    return f"\n {' '.join(words)} \n"

@@ -55,12 +55,12 @@ TEXTS_OF = changed(
         "THEN regexp_replace(CASE WHEN strpos(g.text, '&#') > 0 THEN elements_search_decoded(g.text) ELSE g.text END,",
     ),
 )
-POST_WORDS = changed(
-    earlier.POST_WORDS,
+DRAWN_WORDS = (
     ("string_to_array(d.texts, ' ')", "string_to_array(d.texts || ' ' || d.drawn, ' ')"),
     ("(b.texts, a.texts)", "(b.texts || b.drawn, a.texts || a.drawn)"),
     ("(a.texts, b.texts)", "(a.texts || a.drawn, b.texts || b.drawn)"),
 )
+POST_WORDS = changed(earlier.POST_WORDS, *DRAWN_WORDS)
 # An upsert: a rebuild may just have replaced the document (D381), and an update would not find the new one.
 KEEP = """INSERT INTO %1$I AS d (storage_id, id, names, texts, drawn)
     SELECT v.storage_id, v.id, t.names, t.texts, coalesce(elements_search_fold(g.lines), '')

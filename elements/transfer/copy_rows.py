@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 from typing import Any
-from uuid import uuid4
 
 from elements.bpmn.document.parsing import called_ids, process_ids
 from elements.diagrams.geometry import ShapeBounds, plain_points
@@ -18,7 +16,6 @@ from elements.models import (
     ElementVersion,
     Lane,
     Reference,
-    SearchDocument,
     Shape,
     ShapeFlow,
     VersionFile,
@@ -27,12 +24,13 @@ from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
 from elements.transfer.file_checks import Survey
 from elements.transfer.lines import CALLERS, TransferLine
+from elements.transfer.word_rows import WordRows
 from facets.configuration import Configuration
 from repository_site.core.rest.rendering import to_json
 from repository_site.core.terminal.progress import with_progress
-from storage.tenancy.bulk import copy_row, copy_rows, copy_text
+from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
-BATCH_LINES = 1_000
+BATCH_LINES = 2500
 BATCH_SIZE = 8 * 1024 * 1024
 
 ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")
@@ -50,7 +48,6 @@ LANE_COLUMNS = (
     "id", "version_id", "position", "name", "element_id", "parent_id", "is_pool", "bounds", "bpmn_id",
 )  # fmt: skip
 SOURCE_COLUMNS = ("id", "version_id", "document", "processes", "calls")
-DOCUMENT_COLUMNS = ("id", "names", "texts", "drawn")
 FILE_COLUMNS = ("id", "version_id", "attribute", "file_id")
 
 
@@ -59,7 +56,7 @@ class ImportRows:
     """Rows of a batch of lines, with the ids of versions, shapes and lanes that the storage must not have yet."""
 
     versions: list[str] = field(default_factory=list)
-    documents: list[str] = field(default_factory=list)
+    words: WordRows = field(default_factory=WordRows)
     references: list[str] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     flows: list[str] = field(default_factory=list)
@@ -78,7 +75,7 @@ class ImportRows:
 
     def write(self) -> None:
         # Before the versions: the database adds the documents that are missing then.
-        copy_rows(SearchDocument, DOCUMENT_COLUMNS, self.documents)
+        self.words.write()
         copy_rows(ElementVersion, VERSION_COLUMNS, self.versions)
         copy_rows(Reference, REFERENCE_COLUMNS, self.references)
         # Before the shapes in them: the database checks these keys with each batch.
@@ -106,7 +103,7 @@ class RowMaker:
         rows.versions.append(row)
         rows.size += len(row)
         if document := search_document(line.attributes):
-            rows.documents.append(copy_row(version, *map(copy_text, document), ""))
+            rows.words.add(version, *document)
         for context, targets in line.related.items():
             if context not in CALLERS:
                 name = copy_text(context)
@@ -171,18 +168,11 @@ def _bounds(bounds: ShapeBounds | None) -> str | None:
     return None if bounds is None else _json(bounds.wire())
 
 
-def ascending_ids() -> Iterator[str]:
-    """Return ids with a common random prefix: an index stores them side by side instead of all over its pages."""
-    beginning = str(uuid4())[:24]
-    for number in count():
-        yield f"{beginning}{number:012x}"
-
-
 def write_elements(configuration: Configuration, survey: Survey) -> None:
     rows: list[str] = []
     for row in with_progress(_element_rows(configuration, survey), "Placing elements", len(survey.elements)):
         rows.append(row)
-        if len(rows) >= 10 * BATCH_LINES:
+        if len(rows) >= 4 * BATCH_LINES:
             copy_rows(Element, ELEMENT_COLUMNS, rows)
             rows = []
     copy_rows(Element, ELEMENT_COLUMNS, rows)

@@ -34,8 +34,11 @@ class ImportedElement:
     position: int = 0
     newest: str | None = None
     newest_number: tuple[int, int] = (-1, -1)
+    state: str = ""
+    """State of the newest version."""
     published: str | None = None
     published_number: tuple[int, int] = (0, 0)
+    published_state: str = ""
     open_version: str | None = None
 
 
@@ -110,11 +113,11 @@ class Survey:
             self.report(number, f"{line.version}: another version also has the number {which[0]}.{which[1]}")
         self.numbers.add((line.element, *which))
         if which > known.newest_number:
-            known.newest, known.newest_number = line.version, which
+            known.newest, known.newest_number, known.state = line.version, which, line.state
         if line.category is Category.PUBLISHED:
             if known.published is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is also published")
-            known.published, known.published_number = line.version, which
+            known.published, known.published_number, known.published_state = line.version, which, line.state
         if line.category in OPEN:
             if known.open_version is not None:
                 self.report(number, f"{line.version}: another version of {line.element} is also in process")

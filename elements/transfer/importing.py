@@ -16,23 +16,34 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from elements.models import BpmnSource, Element, ElementVersion, Lane, Reference, Shape, ShapeFlow, VersionFile
+from elements.models import (
+    BpmnSource,
+    Element,
+    ElementVersion,
+    Lane,
+    Reference,
+    SearchDocument,
+    Shape,
+    ShapeFlow,
+    VersionFile,
+    VersionName,
+)
 from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
+from elements.transfer.event_rows import EventRows
 from elements.transfer.file_archives import import_files
-from elements.transfer.file_checks import ImportedElement, Survey
+from elements.transfer.file_checks import Survey
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problem_summary import problem_count
 from elements.writing.authors import Author
-from elements.writing.events import ElementEvent, event_statements
-from elements.writing.statements import execute, execute_together
+from elements.writing.statements import execute
 from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
-from storage.models import EventType, Storage, StoredFile
+from storage.models import Storage, StoredFile, TenantModel
 from storage.quotas import begin_quota
 from storage.tenancy.bulk import ANALYSED, analyse_after_commit
 from storage.tenancy.migration_operations import constraint_name
@@ -42,8 +53,8 @@ T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
 CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
-# Foreign keys within a batch. The database checks them with each batch, while the thread reads the next lines; it
-# checks all others, such as references to later elements, at the end.
+# Foreign keys within a batch, or to the storage. The database checks them with each batch, while the thread reads the
+# next lines; it checks all others, such as references to later elements, at the end.
 WITHIN_BATCH = [
     (Reference, "version_id"),
     (Shape, "version_id"),
@@ -53,6 +64,8 @@ WITHIN_BATCH = [
     (Lane, "version_id"),
     (BpmnSource, "version_id"),
     (VersionFile, "version_id"),
+    (VersionName, "version_id"),
+    (SearchDocument, "storage_id"),
 ]
 
 
@@ -99,31 +112,24 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             if configuration.sets:
                 rebuild_inherited()
             _check_everything()
-            _record_events(survey)
+            EventRows(Author(None, CALLER, "")).write(survey)
             if quota is not None:
                 quota.check()
-            if result.versions >= ANALYSED:
-                analyse_after_commit((Element, ElementVersion, Reference, Shape, ShapeFlow, Lane))
+            _analyse(result)
         elif files is not None:
             # The lines could be checked only with the rows of the files.
             transaction.set_rollback(True)
         return result
 
 
-def _record_events(survey: Survey) -> None:
-    """Record new elements, and published versions, which readers may see (D329)."""
-    author = Author(None, CALLER, "")
-    found = iter(survey.elements.items())
-    while batch := list(islice(found, ASKED_AT_ONCE)):
-        events = [event for element, known in batch for event in _events(element, known)]
-        execute_together(event_statements(author, events))
-
-
-def _events(element: str, known: ImportedElement) -> Iterator[ElementEvent]:
-    yield ElementEvent(EventType.ELEMENT_CREATED, element, known.newest or element, {})
-    if known.type.is_versioned and known.published:
-        number = ".".join(map(str, known.published_number))
-        yield ElementEvent(EventType.VERSION_RELEASED, element, known.published, {"version": number})
+def _analyse(result: ImportResult) -> None:
+    """Update the statistics of tables that got many rows."""
+    grown: tuple[tuple[int, tuple[type[TenantModel], ...]], ...] = (
+        (result.versions, (Element, ElementVersion)),
+        (result.references, (Reference,)),
+        (result.shapes, (Shape, ShapeFlow, Lane)),
+    )
+    analyse_after_commit(model for rows, models in grown if rows >= ANALYSED for model in models)
 
 
 def _batches(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> Iterator[ImportRows]:

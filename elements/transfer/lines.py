@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -150,7 +151,8 @@ class LineReader:
         if not isinstance(stereotype, str) or len(stereotype) > 200:
             report("stereotype must be text of up to 200 characters")
             return
-        line.state, line.stereotype = str(state), stereotype
+        # Few states, which the survey keeps for each element.
+        line.state, line.stereotype = intern(str(state)), stereotype
 
     def _attributes(self, attributes: Any, line: TransferLine, report: Report) -> None:
         if not isinstance(attributes, dict):

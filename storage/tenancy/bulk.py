@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import Any
+from uuid import uuid4
 
 from django.db import connection, models, transaction
 
@@ -38,8 +39,10 @@ def copy_rows(model: type[TenantModel], columns: Sequence[str], rows: Sequence[s
         copy_blocks(model, columns, ["".join(rows)])
 
 
-def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes]) -> int:
-    """Write rows from blocks of COPY text, which may be cut anywhere; return the number of rows.
+def copy_blocks(
+    model: type[TenantModel], columns: Sequence[str], blocks: Iterable[str | bytes], *, is_binary: bool = False
+) -> int:
+    """Write rows from blocks in a format of COPY, which may be cut anywhere; return the number of rows.
 
     PostgreSQL refuses COPY into a table with row-level security, so the rows pass through a temporary table.
     """
@@ -47,7 +50,8 @@ def copy_blocks(model: type[TenantModel], columns: Sequence[str], blocks: Iterab
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table}" WITH NO DATA')  # noqa: S608  names of the model
         # The driver raises its own errors while it sends; the wrapper makes them Django's.
-        with connection.wrap_database_errors, cursor.copy(f"COPY incoming ({names}) FROM STDIN") as copy:
+        copying = f"COPY incoming ({names}) FROM STDIN{' (FORMAT binary)' if is_binary else ''}"
+        with connection.wrap_database_errors, cursor.copy(copying) as copy:
             for block in blocks:
                 copy.write(block)
         if engine().is_distributed:
@@ -93,6 +97,13 @@ def copy_row(*values: str | int | None) -> str:
 def copy_text(text: str) -> str:
     """Escape the characters of a value that have a meaning in COPY text."""
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def ascending_ids() -> Iterator[str]:
+    """Return ids with a common random prefix: an index stores them side by side instead of all over its pages."""
+    beginning = str(uuid4())[:24]
+    for number in count():
+        yield f"{beginning}{number:012x}"
 
 
 def insert_rows(model: type[TenantModel], rows: Sequence[object]) -> None:

@@ -1,16 +1,26 @@
-"""Documents of imported versions (D560): the same as those of the database."""
+"""Documents and words of imported versions (D560, D620): the same as those of the database."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db import connection
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elements.filters.search_documents import DECLARATION, search_document
-from repository_site.core.database.statements import fetch
+from elements.models import SearchDocument, SearchPosting, SearchWord
+from elements.search.rebuilding import ADD_DOCUMENTS
+from elements.transfer.importing import import_elements
+from repository_site.core.database.statements import fetch, id_array
+from storage.models import Storage
+from storage.tenancy.scope import tenant_scope
+from tests.elements.transfer_files import guid, line, write
+from tests.factories import StorageFactory
 
 pytestmark = pytest.mark.django_db
 PIECES = st.sampled_from(
@@ -51,3 +61,35 @@ def test_usual_values_are_read_in_python() -> None:
         "\n prufen liefern \n check deliver all parts \n",
     )
     assert search_document({}) == ("", "")
+
+
+def test_an_import_posts_words_as_the_database_does(other_storage: Storage, tmp_path: Path) -> None:
+    """Python posts the words of the first lines; the database those of the last one, which has rare letters."""
+    storage = StorageFactory.create(key="second", template="standard")
+    texts = ["Order parts, orders", "Prüfung der Teile", "parts <b>", "Größe 2026", "日本 parts"]
+    documents = [
+        line(number, attributes={"name": {"1033": f"Element {number}", "1031": text}})
+        for number, text in enumerate(texts, 1)
+    ]
+    import_elements(storage, write(tmp_path / "some.ndjson", *documents))
+    with tenant_scope(storage):
+        imported = _index()
+        assert ("orders", "order") in imported[1]
+        for model in (SearchPosting, SearchWord, SearchDocument):
+            model.objects.all().delete()
+        assert _index() == (set(), set())
+        with connection.cursor() as cursor:
+            cursor.execute(ADD_DOCUMENTS, [id_array(map(guid, range(1, 6)))])
+        assert _index() == imported
+    with tenant_scope(other_storage):
+        assert _index() == (set(), set())
+
+
+def _index() -> tuple[set[tuple[str, bool, UUID]], set[tuple[str, str]]]:
+    """Return the postings and the vocabulary of the storage, without the rows that share them."""
+    postings = SearchPosting.objects.all()
+    posted = {(each.word, each.in_name, version) for each in postings for version in each.versions}
+    assert len(posted) == sum(each.size for each in postings)
+    words = list(SearchWord.objects.values_list("word", "stem"))
+    assert len(words) == len(set(words))
+    return posted, set(words)

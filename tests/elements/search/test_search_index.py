@@ -296,6 +296,7 @@ def test_a_migration_indexes_existing_versions(
 def test_functions_run_without_just_in_time_compilation() -> None:
     """A migration that replaces one of them has to say so again (D391)."""
     functions = [
+        "elements_add_words",
         "elements_keep_documents",
         "elements_keep_drawn",
         "elements_post_words",

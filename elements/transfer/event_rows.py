@@ -1,0 +1,73 @@
+"""Events of an import (D329, D621): its new elements, and their published versions, which readers may see.
+
+`elements/writing/events.py` asks the database for the type and the state of each element; an import knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import count, islice
+
+from elements.transfer.file_checks import ImportedElement, Survey
+from elements.writing.authors import Author
+from repository_site.core.database.statements import fetch, id_array
+from repository_site.core.rest.rendering import to_json
+from storage.events.recording import announce_after_commit
+from storage.models import Event, EventType
+from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows
+
+COLUMNS = (
+    "id", "type", "time", "subject_id", "version_id", "facet", "element_type", "state", "caller_label", "request_id",
+    "is_public", "data",
+)  # fmt: skip
+ELEMENTS_AT_ONCE = 10_000
+MOMENT = timedelta(microseconds=1)
+# An element that was deleted and is imported again may have events of this moment, or of a clock that was ahead.
+EARLIER = """SELECT o.subject_id::text, max(o.time) FROM storage_event o
+    WHERE o.subject_id = ANY(%s::uuid[]) AND o.time >= %s::timestamptz GROUP BY 1"""
+
+
+class EventRows:
+    def __init__(self, author: Author) -> None:
+        self.author = author
+        self._ids, self._places = ascending_ids(), count()
+
+    def write(self, survey: Survey) -> None:
+        found = iter(survey.elements.items())
+        while batch := list(islice(found, ELEMENTS_AT_ONCE)):
+            earlier: dict[str, datetime] = dict(
+                fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now])
+            )
+            copy_rows(Event, COLUMNS, [*self._rows(batch, earlier)])
+            announce_after_commit()
+
+    def _rows(self, batch: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime]) -> Iterator[str]:
+        for element, known in batch:
+            is_public = known.newest == known.published
+            last = earlier.get(element)
+            yield self._row(EventType.ELEMENT_CREATED, element, known, known.newest, known.state, is_public, "{}", last)
+            if known.type.is_versioned and known.published:
+                data = to_json({"version": ".".join(map(str, known.published_number))}).decode()
+                last = last and last + MOMENT
+                state = known.published_state
+                yield self._row(EventType.VERSION_RELEASED, element, known, known.published, state, True, data, last)
+
+    def _row(
+        self,
+        type: EventType,
+        element: str,
+        known: ImportedElement,
+        version: str | None,
+        state: str,
+        is_public: bool,
+        data: str,
+        last: datetime | None,
+    ) -> str:
+        """Return an event that is later than the last one of the element (D325)."""
+        now = self.author.now + next(self._places) * MOMENT
+        time = now if last is None else max(now, last + MOMENT)
+        kind = known.type.facet, known.type.key, state or known.type.static_state
+        caller = self.author.label, self.author.request_id
+        what = next(self._ids), type.value, time.isoformat(), element, version
+        return copy_row(*what, *kind, *caller, "t" if is_public else "f", data)
