@@ -16,7 +16,7 @@ from storage.access.tokens import issue_token, revoke_token
 from storage.models import ApiToken, Storage, TokenState
 from storage.options import Role
 from tests.api_client import ApiClient
-from tests.factories import storage_context, token_for
+from tests.factories import issued_token, storage_context
 from tests.storage.office import checked_roles, errors, member, ticket
 
 pytestmark = pytest.mark.django_db
@@ -213,6 +213,6 @@ def test_the_number_of_statements_does_not_grow(
     browser: Client, storage: Storage, django_assert_max_num_queries: Any
 ) -> None:
     for _ in range(30):
-        token_for(storage)
+        issued_token(storage)
     with django_assert_max_num_queries(16):
         assert browser.get(TOKENS).status_code == 200
