@@ -223,8 +223,9 @@ def test_backups_have_the_retention(old_house: Storage, api: ApiClient, tmp_path
     assert answer(again, at(DETAIL, moment - timedelta(microseconds=1)))[0] == 422
 
 
-def test_days_of_a_storage(old_house: Storage) -> None:
+def test_days_of_a_storage() -> None:
+    storage = StorageFactory.create(collection="acme", key="house")
     for days in ("0", "10951"):
         with pytest.raises(CommandError, match=f"past days: expected 1 to 10950 days, not {days}"):
             call_command("set_past_days", "acme", "house", days)
-    assert Storage.objects.get(pk=old_house.pk).past_days == 1095
+    assert Storage.objects.get(pk=storage.pk).past_days == 1095

@@ -48,7 +48,9 @@ def limited(storage: Storage, role: Role, *facets: str, **limits: Any) -> str:
     return issued_token(storage, role, limits=TokenLimits(facets=facets, **limits))
 
 
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.ARCHITECT, Role.ADMINISTRATOR])
+@pytest.mark.parametrize(
+    "role", [Role.VIEWER, pytest.param(Role.ARCHITECT, marks=pytest.mark.long), Role.ADMINISTRATOR]
+)
 def test_no_operation_shows_another_facet(api: ApiClient, opened: Storage, role: Role) -> None:
     """Every GET of the document, for elements inside and outside the scope, with everything expanded."""
     token, statuses, asked = limited(opened, role, "processes"), dict[int, int](), set[str]()
