@@ -189,19 +189,15 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the files that run a server: they take longest. pytest-django would put them last.
 
-    Inside a folder, files with the same shared storage follow each other. Every second folder begins with the storages
-    with which the folder before it ends.
+    Inside a folder, files with the same shared storage follow each other.
     """
     modules: dict[Path, set[str]] = defaultdict(set)
     for item in items:
         modules[item.path] |= {*getattr(item, "fixturenames", ())} & {"handbook", "house", "limited", "showcase"}
-    folders = sorted({path.parent for path in modules})
-    used = sorted({tuple(sorted(names)) for names in modules.values()})
 
-    def place(item: pytest.Item) -> tuple[bool, bool, int, int]:
+    def place(item: pytest.Item) -> tuple[bool, bool, Path, list[str]]:
         is_slow = any(item.get_closest_marker(name) for name in ("server", "browser"))
-        folder, rank = folders.index(item.path.parent), used.index(tuple(sorted(modules[item.path])))
-        return not item.nodeid.startswith(LONGEST), not is_slow, folder, -rank if folder % 2 else rank
+        return not item.nodeid.startswith(LONGEST), not is_slow, item.path.parent, sorted(modules[item.path])
 
     items.sort(key=place)
     if ON_CITUS:
