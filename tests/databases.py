@@ -9,8 +9,9 @@ import fcntl
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
+from uuid import UUID
 
 import django
 import psycopg
@@ -39,6 +40,8 @@ KEPT = {"auth_permission", "django_content_type"}
 # them.
 SIZES = "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relname = ANY(%s)"
 MOST_BYTES = 20_000_000
+TABLES_OF_STORAGES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'storage_id'"""
 END_SESSIONS = (
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
     " AND pid <> pg_backend_pid()"
@@ -87,13 +90,18 @@ def emptied_by(delete: Callable[[Collection[str]], bool]) -> Iterator[None]:
         yield
 
 
+class Deleting:
+    superuser: ClassVar[psycopg.Connection[Any] | None] = None
+    """The superuser of the database of the process, if the cluster belongs to the tests."""
+
+
 @contextmanager
 def emptied_by_deleting() -> Iterator[None]:
     """Delete rows as a superuser, where the cluster belongs to the tests and few dead rows are in the tables."""
     if settings.DATABASE_ADDRESS:
         yield
         return
-    with _superuser(connection.settings_dict["NAME"]) as superuser:
+    with _superuser(connection.settings_dict["NAME"]) as superuser, patch.object(Deleting, "superuser", superuser):
 
         def delete(tables: Collection[str]) -> bool:
             found = superuser.execute(SIZES, [[*tables]]).fetchall()
@@ -104,6 +112,14 @@ def emptied_by_deleting() -> Iterator[None]:
 
         with emptied_by(delete):
             yield
+
+
+def delete_storage(superuser: psycopg.Connection[Any], storage: UUID) -> None:
+    """Delete a storage with all its rows, without triggers."""
+    tables = [name for (name,) in superuser.execute(TABLES_OF_STORAGES)]
+    deletions = [f"DELETE FROM {name} WHERE storage_id = '{storage}'" for name in tables]
+    superuser.execute("SET session_replication_role = replica")
+    superuser.execute("; ".join([*deletions, f"DELETE FROM storage_storage WHERE id = '{storage}'"]).encode())
 
 
 def delete_all(superuser: psycopg.Connection[Any], tables: Collection[str]) -> None:

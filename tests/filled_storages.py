@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from elements.transfer.importing import import_elements
+from storage.files.contents import remove_contents
 from storage.models import Storage
-from storage.provisioning.provision import remove_storage
+from storage.provisioning.provision import is_unused, remove_storage
+from tests.databases import Deleting, delete_storage
 from tests.factories import StorageFactory
 
 NOTHING = Path(os.devnull)
@@ -70,7 +73,7 @@ class FilledStorages:
         self._kept = [kept for kept in self._kept if kept not in old]
         for _, storage in old:
             if Storage.objects.filter(pk=storage.pk).exists():
-                remove_storage(storage)
+                _remove_quickly(storage)
 
     def _is_needed(self, name: str) -> bool:
         """Return whether the next module has a fixture of this name, and fills storages."""
@@ -81,6 +84,21 @@ class FilledStorages:
     def _uses(self) -> set[tuple[Path, str]]:
         found = ((item.path, getattr(item, "fixturenames", ())) for item in self._session.items)
         return {(path, name) for path, names in found if "filled_storage" in names for name in names}
+
+
+def _remove_quickly(storage: Storage) -> None:
+    """Delete the rows as a superuser, which takes a tenth of the time. Inside of a test's transaction, nobody else sees
+    the rows."""
+    if Deleting.superuser is None or connection.in_atomic_block:
+        remove_storage(storage)
+        return
+    delete_storage(Deleting.superuser, storage.pk)
+    with connection.cursor() as cursor:
+        # As `remove_storage` does: plans that were made while tables were small would read all dead rows of later ones.
+        cursor.execute("DISCARD PLANS")
+    remove_contents(storage.pk)
+    if is_unused(storage.collection):
+        storage.collection.delete()
 
 
 def _content(lines: Path, fields: dict[str, Any]) -> str:

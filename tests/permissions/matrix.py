@@ -79,12 +79,16 @@ def read() -> Matrix:
     return found
 
 
-def add(found: Matrix, operations: Iterable[str]) -> None:
-    """Write rows into the matrix of these operations: one line for each row, for readable differences."""
+def add(found: Mapping[str, Mapping[str, Mapping[str, int]]], operations: Iterable[str]) -> None:
+    """Write statuses into the matrix of these operations: one line for each row, for readable differences."""
     known, places = read(), {subject: place for place, subject in enumerate(SUBJECTS)}
     parts = []
     for operation in operations:
-        rows = {**known.get(operation, {}), **found.get(operation, {})}
+        rows = known.get(operation, {})
+        for subject, row in found.get(operation, {}).items():
+            before = dict(zip(CALLERS, rows.get(subject, []), strict=False))
+            # A caller who has not asked yet has no status.
+            rows[subject] = [row.get(caller, before.get(caller, 0)) for caller in CALLERS]
         order = sorted(rows, key=lambda subject: places.get(subject, -1))
         lines = ",\n".join(f"    {json.dumps(subject)}: {json.dumps(rows[subject])}" for subject in order)
         parts.append(f"  {json.dumps(operation)}: {{\n{lines}\n  }}")

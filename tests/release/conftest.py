@@ -10,7 +10,6 @@ import pytest
 from elements.transfer.importing import import_elements
 from storage.models import Storage
 from storage.options import Role
-from storage.provisioning.provision import remove_storage
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.factories import StorageFactory
@@ -32,12 +31,14 @@ def house(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def old_house(tmp_path: Path) -> Iterator[Storage]:
-    """acme/house for tests that commit: only committed transactions have times of their own (D563)."""
+def old_house(tmp_path: Path) -> Storage:
+    """acme/house for tests that commit: only committed transactions have times of their own (D563).
+
+    After such a test all rows are deleted.
+    """
     storage = StorageFactory.create(collection="acme", key="house", template=write_template(tmp_path / "template.json"))
     import_elements(storage, str(write_lines(tmp_path / "own.ndjson")))
-    yield storage
-    remove_storage(Storage.objects.get(collection__key="acme", key="house"))
+    return storage
 
 
 @pytest.fixture

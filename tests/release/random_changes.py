@@ -29,10 +29,10 @@ class RandomChanges:
         self.ids = [ID[name] for name in PROCESSES]
         """Processes; new ones are drafts, which take most changes."""
 
-    def change(self) -> None:
-        """Make a change of a random kind that succeeds."""
+    def change(self, *kinds: Callable[[str], Any]) -> None:
+        """Make a change of a random kind, or of a random one of these kinds, that succeeds."""
         while True:
-            kind = self.random.choice(self.kinds)
+            kind = self.random.choice(kinds or self.kinds)
             response = kind(self.random.choice(self.ids))
             if response is not None and response.status_code in (200, 201, 202):
                 run_jobs()

@@ -11,7 +11,7 @@ from storage.access.token_limits import TokenLimits
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
-from tests.factories import token_for
+from tests.factories import issued_token, token_for
 from tests.release.house import API, ID, HouseClient, MakeClient
 from tests.release.set_keeper import Keeper, grant
 
@@ -85,7 +85,7 @@ def test_callers_see_the_same_as_in_the_rest_api(desk: MakeClient, keeper: Keepe
 
 
 def test_tokens_of_facets_and_of_another_storage(house: Storage, other_storage: Storage, api: ApiClient) -> None:
-    token = token_for(house, Role.ADMINISTRATOR, limits=TokenLimits(facets=("it",)))
+    token = issued_token(house, Role.ADMINISTRATOR, limits=TokenLimits(facets=("it",)))
     addresses = ("v1/reporting?page=1", "v2/data/elements?Facet=it", f"v1/reporting/{ID['erp']}")
     for address in (*addresses, f"v2/data/elements/{ID['erp']}"):
         response = api.get(f"{API}/{address}", token=token)

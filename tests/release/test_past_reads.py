@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
+from elements.api import reading_viewset
 from elements.permission_sets.inheritance import rebuild_inherited
 from elements.transfer.importing import import_elements
 from facets.changing.changes import change_configuration
@@ -72,24 +74,49 @@ def answer(client: HouseClient, address: str) -> tuple[int, bytes, str]:
     return response.status_code, response.content, response.headers.get("X-Total-Count", "")
 
 
+class Reading:
+    """Reads of two callers, which are repeated as of their times: every second one as a list that is streamed."""
+
+    def __init__(self, storage: Storage, api: ApiClient, changes: RandomChanges, patch: pytest.MonkeyPatch) -> None:
+        self.readers = [HouseClient(storage, api, Role.ARCHITECT), HouseClient(storage, api, Role.VIEWER)]
+        self.random, self.patch, self.every = changes.random, patch, sorted(set(addresses()))
+        self.batches = 2, reading_viewset.BATCH
+        self.seen: list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]] = []
+
+    def note(self) -> None:
+        reader, now = self.random.choice(self.readers), timezone.now()
+        for address in self.random.sample(self.every, scaled(60)):
+            self.patch.setattr(reading_viewset, "BATCH", self.random.choice(self.batches))
+            self.seen.append((reader, address, now, answer(reader, address)))
+
+    def repeat(self) -> None:
+        for reader, address, moment, then in self.seen:
+            self.patch.setattr(reading_viewset, "BATCH", self.random.choice(self.batches))
+            assert answer(reader, at(address, moment)) == then, address
+
+
+def test_past_reads_repeat_every_byte(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After one change of each kind."""
+    changes = RandomChanges(old_house, api, 0)
+    reading = Reading(old_house, api, changes, monkeypatch)
+    for kind in changes.kinds:
+        changes.change(kind)
+        reading.note()
+    reading.repeat()
+    assert len(changes.made) == len(changes.kinds)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(scaled(12)))
-def test_past_reads_repeat_every_byte(
+def test_random_past_reads_repeat_every_byte(
     old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    if seed % 2:
-        # Lists are streamed.
-        monkeypatch.setattr("elements.api.reading_viewset.BATCH", 2)
     changes = RandomChanges(old_house, api, seed)
-    readers = [HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)]
-    every = sorted(set(addresses()))
-    seen: list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]] = []
+    reading = Reading(old_house, api, changes, monkeypatch)
     for _ in range(scaled(100)):
         changes.change()
-        reader, now = changes.random.choice(readers), timezone.now()
-        for address in changes.random.sample(every, scaled(60)):
-            seen.append((reader, address, now, answer(reader, address)))
-    for reader, address, moment, then in seen:
-        assert answer(reader, at(address, moment)) == then, address
+        reading.note()
+    reading.repeat()
 
 
 DETAIL = "rest/facets/processes/views/detail/elements"
@@ -97,13 +124,19 @@ DETAIL = "rest/facets/processes/views/detail/elements"
 
 @pytest.mark.long
 def test_changes_of_many_rows(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
-    """Deletions with children, references and diagrams, BPMN documents and imports are like other changes."""
+    """Deletions with children, references and diagrams, BPMN documents and imports are like other changes.
+
+    After each of them, each address is read by one of two callers, in turn.
+    """
     client, viewer = HouseClient(old_house, api, Role.ARCHITECT), HouseClient(old_house, api, Role.VIEWER)
     every, seen = sorted(set(addresses())), list[tuple[HouseClient, str, datetime, tuple[int, bytes, str]]]()
+    turns = count()
 
     def note() -> None:
-        now = timezone.now()
-        seen.extend((each, address, now, answer(each, address)) for each in (client, viewer) for address in every)
+        now, turn = timezone.now(), next(turns)
+        for place, address in enumerate(every):
+            each = (client, viewer)[(place + turn) % 2]
+            seen.append((each, address, now, answer(each, address)))
 
     document = client.get(f"v1/bpmn/{ID['inReview']}").content
     for name in ("First", "Second"):
@@ -275,10 +308,8 @@ def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiCli
     assert seen[2].status_code == 404
 
 
-@pytest.mark.parametrize("address", [None, ("acme", "house")], ids=["restored", "copied"])
-def test_backups_have_the_past(
-    old_house: Storage, api: ApiClient, tmp_path: Path, address: tuple[str, str] | None
-) -> None:
+def test_backups_have_the_past(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
+    """In the restored storage, and in a copy with another id."""
     changes, reads = RandomChanges(old_house, api, 7), [DETAIL, f"{DETAIL}?$filter=StartsWith(name, 'New')"]
     seen = []
     for _ in range(8):
@@ -290,12 +321,14 @@ def test_backups_have_the_past(
     remove_storage(old_house)
     past = [model for model in tenant_models() if issubclass(model, PastRow)]
     assert (len(past), {rows_left(id, model) for model in past}) == (8, {0})
-    restored = restore_storage(tmp_path / "backup.zip", address).storage
-    assert (restored.pk == id) == (address is None)
-    client = HouseClient(restored, api, Role.ADMINISTRATOR, user="cora")
-    for read, then in seen:
-        assert answer(client, read) == then, read
-    # The record continues.
-    now, then = timezone.now(), answer(client, DETAIL)
-    RandomChanges(restored, api, 8).change()
-    assert answer(client, at(DETAIL, now)) == then
+    for address in (None, ("acme", "house")):
+        restored = restore_storage(tmp_path / "backup.zip", address).storage
+        assert (restored.pk == id) == (address is None)
+        client = HouseClient(restored, api, Role.ADMINISTRATOR, user="cora")
+        for read, then in seen:
+            assert answer(client, read) == then, (address, read)
+        # The record continues.
+        now, then = timezone.now(), answer(client, DETAIL)
+        RandomChanges(restored, api, 8).change()
+        assert answer(client, at(DETAIL, now)) == then
+        remove_storage(restored)

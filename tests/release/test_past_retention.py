@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -73,7 +73,7 @@ def process(id: str, **attributes: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def rival_house(tmp_path: Path) -> Iterator[Storage]:
+def rival_house(tmp_path: Path) -> Storage:
     template = write_template(tmp_path / "rival.json")
     storage = StorageFactory.create(collection="rival", key="house", template=template)
     import_elements(storage, str(write_lines(tmp_path / "rival.ndjson")))
@@ -81,8 +81,7 @@ def rival_house(tmp_path: Path) -> Iterator[Storage]:
         for model in PAST:
             # A trigger keeps a past row of each.
             model.past_of._default_manager.all().delete()
-    yield storage
-    remove_storage(storage)
+    return storage
 
 
 def test_an_interrupted_run_is_completed_after_the_days_were_raised(rival_house: Storage) -> None:
@@ -224,8 +223,9 @@ def test_backups_have_the_retention(old_house: Storage, api: ApiClient, tmp_path
     assert answer(again, at(DETAIL, moment - timedelta(microseconds=1)))[0] == 422
 
 
-def test_days_of_a_storage(old_house: Storage) -> None:
+def test_days_of_a_storage() -> None:
+    storage = StorageFactory.create(collection="acme", key="house")
     for days in ("0", "10951"):
         with pytest.raises(CommandError, match=f"past days: expected 1 to 10950 days, not {days}"):
             call_command("set_past_days", "acme", "house", days)
-    assert Storage.objects.get(pk=old_house.pk).past_days == 1095
+    assert Storage.objects.get(pk=storage.pk).past_days == 1095

@@ -23,9 +23,9 @@ from tests.factories import (
     StaffAccountFactory,
     StorageFactory,
     collection_token,
+    issued_token,
     site_token,
     storage_context,
-    token_for,
 )
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_no_credential_where_one_is_needed(api: ApiClient, storage: Storage) -> 
 
 @pytest.mark.parametrize("header", ["Authorization", "symbio-auth-token"])
 def test_a_token_in_a_header(api: ApiClient, storage: Storage, header: str) -> None:
-    value = token_for(storage)
+    value = issued_token(storage)
     sent = f"Bearer {value}" if header == "Authorization" else value
     assert api.get(INFO, headers={header: sent}).status_code == 200
 
@@ -74,8 +74,8 @@ def test_a_token_is_valid_in_its_own_context_only(
     api: ApiClient, storage: Storage, other_storage: Storage, open_storage: Storage
 ) -> None:
     addresses = {
-        INFO: token_for(storage, Role.ADMINISTRATOR),
-        "/rival/handbook/_api/rest/info": token_for(other_storage, Role.ADMINISTRATOR),
+        INFO: issued_token(storage, Role.ADMINISTRATOR),
+        "/rival/handbook/_api/rest/info": issued_token(other_storage, Role.ADMINISTRATOR),
         "/acme/_admin/_api/rest/info": collection_token(storage),
         "/rival/_admin/_api/rest/info": collection_token(other_storage),
         "/_sysadmin/_admin/_api/rest/info": site_token(),
@@ -90,7 +90,7 @@ def test_a_token_is_valid_in_its_own_context_only(
 
 
 def test_the_query_parameter_only_where_the_storage_allows_it(api: ApiClient, storage: Storage) -> None:
-    value = token_for(storage)
+    value = issued_token(storage)
     assert api.get(f"{INFO}?symbio-auth-token={value}").status_code == 401
     storage.token_in_query = True
     storage.save()
@@ -183,7 +183,7 @@ def users() -> Iterator[dict[uuid.UUID, UserGrant]]:
 
 
 def test_a_users_token_has_the_roles_that_both_grant(storage: Storage, users: dict[uuid.UUID, UserGrant]) -> None:
-    value = token_for(storage, Role.EDITOR, Role.APPROVER, user_id=USER)
+    value = issued_token(storage, Role.EDITOR, Role.APPROVER, user_id=USER)
     caller = recognise_token(value, storage_context(storage))
     assert (caller.element_id, caller.roles) == (USER, frozenset({Role.EDITOR}))
 
@@ -191,7 +191,7 @@ def test_a_users_token_has_the_roles_that_both_grant(storage: Storage, users: di
 def test_an_inactive_or_vanished_user_cannot_call(
     api: ApiClient, storage: Storage, users: dict[uuid.UUID, UserGrant]
 ) -> None:
-    value = token_for(storage, Role.EDITOR, user_id=USER)
+    value = issued_token(storage, Role.EDITOR, user_id=USER)
     assert api.get(INFO, token=value).status_code == 200
     users[USER] = UserGrant(frozenset({Role.EDITOR}), is_inactive=True)
     assert api.get(INFO, token=value).status_code == 401
@@ -253,7 +253,7 @@ def test_a_prefetched_token_is_invalid_in_other_storages(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
     """Not in another storage, not in one with the same name in another collection, and not after it has expired."""
-    own, foreign = token_for(storage), token_for(other_storage)
+    own, foreign = issued_token(storage), issued_token(other_storage)
     digest = token_digest(own, settings.SECRET_KEY)
     assert find_context("acme", "handbook").token is None
     assert find_context("acme", "handbook", token_digest(foreign, settings.SECRET_KEY)).token is None

@@ -41,7 +41,7 @@ from storage.options import Role
 from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_models, tenant_scope
 from tests.api_client import ApiClient
-from tests.factories import StaffAccountFactory, StorageFactory, token_for
+from tests.factories import StaffAccountFactory, StorageFactory, issued_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 # Triggers write these tables: new marks with every change, words by statement, and names and documents with new ids.
@@ -79,7 +79,7 @@ def handbook(other_storage: Storage) -> Storage:
 
 @pytest.fixture
 def backup(handbook: Storage, tmp_path: Path) -> Path:
-    token_for(handbook, Role.EDITOR)
+    issued_token(handbook, Role.EDITOR)
     path = tmp_path / "manual.backup"
     back_up_storage(handbook, path)
     return path
@@ -95,7 +95,7 @@ def described(storage: Storage) -> dict[str, Any]:
 def test_a_removed_storage_is_restored_completely(
     handbook: Storage, other_storage: Storage, tmp_path: Path, api: ApiClient
 ) -> None:
-    value = token_for(handbook, Role.EDITOR, Role.ADMINISTRATOR)
+    value = issued_token(handbook, Role.EDITOR, Role.ADMINISTRATOR)
     account = StaffAccountFactory.create(username="anna")
     StorageMembership.objects.create(account=account, storage=handbook, roles=["editor"])
     ApiToken.objects.filter(storage=handbook).update(

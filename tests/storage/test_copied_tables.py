@@ -13,7 +13,7 @@ from storage.models import ApiToken, FailedSignIn, RequestCount, StaffAccount, S
 from storage.options import Role
 from tests.api_client import ApiClient
 from tests.copied_tables import copied_tables_are_not_written
-from tests.factories import StaffAccountFactory, token_for
+from tests.factories import StaffAccountFactory, issued_token
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery staple"
@@ -48,7 +48,7 @@ def test_sign_ins_and_sessions_stay_on_the_coordinator(account: StaffAccount) ->
 
 
 def test_use_of_tokens_and_request_counts_stay_on_the_coordinator(api: ApiClient, storage: Storage) -> None:
-    token = token_for(storage, Role.VIEWER)
+    token = issued_token(storage, Role.VIEWER)
     with copied_tables_are_not_written():
         assert api.get(INFO, token=token).status_code == 200
         traffic.counter.take()

@@ -19,7 +19,7 @@ from storage.provisioning.provision import StorageRequest, provision_storage, re
 from storage.provisioning.templates import load_template, template_names
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.factories import StorageFactory, collection_token, token_for
+from tests.factories import StorageFactory, collection_token, issued_token
 from tests.shelves.models import Book, Shelf
 from tests.storage.scopes import current_scope
 
@@ -162,7 +162,7 @@ def test_removing_deletes_the_rows_of_the_storage_only(storage: Storage, other_s
             shelf = Shelf.objects.create(name="top")
             Book.objects.create(shelf=shelf, title="one")
             Book.objects.create(shelf=shelf, title="two")
-        token_for(tenant)
+        issued_token(tenant)
     assert {"shelves_shelf": 1, "shelves_book": 2}.items() <= tenant_row_counts(storage).items()
     gone = storage.id
     remove_storage(storage)

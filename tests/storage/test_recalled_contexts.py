@@ -20,7 +20,7 @@ from storage.models import ApiToken, Storage
 from storage.options import Role
 from storage.tenancy.contexts import recall_context
 from tests.api_client import ApiClient
-from tests.factories import token_for
+from tests.factories import issued_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_node("on a cluster every request reads its context")]
 INFO = "/acme/handbook/_api/rest/info"
@@ -33,7 +33,7 @@ def is_recalled(token: ApiToken) -> bool:
 
 
 def test_every_change_counts_at_once(api: ApiClient, storage: Storage) -> None:
-    value = token_for(storage, Role.VIEWER)
+    value = issued_token(storage, Role.VIEWER)
     token = ApiToken.objects.get()
     recalled = []
     for _ in range(4):
@@ -52,7 +52,7 @@ def test_every_change_counts_at_once(api: ApiClient, storage: Storage) -> None:
 
 
 def test_settings_of_the_storage_are_those_of_now(api: ApiClient, storage: Storage) -> None:
-    value = token_for(storage)
+    value = issued_token(storage)
     for _ in range(3):
         before = api.get(INFO, token=value).json()
     with CaptureQueriesContext(connection) as recalled:
@@ -69,7 +69,7 @@ def test_a_request_that_begins_again_counts_once(
     api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 4)))
-    value = token_for(storage)
+    value = issued_token(storage)
     statuses = []
     for number in range(5):
         statuses.append(api.get(INFO, token=value).status_code)
@@ -80,7 +80,7 @@ def test_a_request_that_begins_again_counts_once(
 def test_a_change_between_two_attempts_counts(
     api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    value = token_for(storage, Role.ADMINISTRATOR)
+    value = issued_token(storage, Role.ADMINISTRATOR)
     for _ in range(2):
         assert api.get(WEBHOOKS, token=value).status_code == 200
     perform, attempts = viewset.ApiViewSet._perform, []
@@ -104,7 +104,7 @@ def test_a_change_between_two_attempts_counts(
 
 
 def test_a_busy_database_is_asked_once(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    value = token_for(storage)
+    value = issued_token(storage)
     for _ in range(2):
         api.get(INFO, token=value)
     waits = []

@@ -16,14 +16,14 @@ from storage.models import RequestCount, Storage, StorageSize
 from storage.options import Role
 from storage.provisioning.provision import remove_storage, tenant_row_counts
 from storage.provisioning.sizes import measure_storage
-from tests.factories import StorageFactory, token_for
+from tests.factories import StorageFactory, issued_token
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_measurement_counts_the_rows_of_one_storage(storage: Storage, other_storage: Storage) -> None:
     standard = StorageFactory.create(collection="acme", key="full", template="standard")
-    token_for(standard, Role.EDITOR)
+    issued_token(standard, Role.EDITOR)
     size = measure_storage(standard)
     assert (size.elements, size.versions, size.references, size.shapes) == (1, 1, 0, 0)
     assert size.rows == sum(tenant_row_counts(standard).values())
@@ -31,7 +31,7 @@ def test_a_measurement_counts_the_rows_of_one_storage(storage: Storage, other_st
     small = measure_storage(storage)
     assert (small.elements, small.versions) == (0, 0)
     assert 0 < small.bytes < size.bytes
-    token_for(standard, Role.EDITOR)
+    issued_token(standard, Role.EDITOR)
     again = measure_storage(standard)
     assert (again.pk, again.elements) == (size.pk, 2)
     assert again.bytes > size.bytes

@@ -12,7 +12,7 @@ from repository_site.core.rest.throttling import Throttle
 from storage.api import throttling
 from storage.models import Storage
 from tests.api_client import ApiClient
-from tests.factories import token_for
+from tests.factories import issued_token
 
 pytestmark = pytest.mark.django_db
 INFO, OPEN, FOREIGN = (f"/{path}/_api/rest/info" for path in ("acme/handbook", "acme/open", "rival/handbook"))
@@ -33,7 +33,7 @@ def asked(api: ApiClient, path: str = INFO, token: str = "", address: str = "192
 def test_a_flood_of_invalid_tokens_does_not_affect_valid_ones(
     api: ApiClient, storage: Storage, other_storage: Storage
 ) -> None:
-    right, foreign = token_for(storage), token_for(other_storage)
+    right, foreign = issued_token(storage), issued_token(other_storage)
     assert [asked(api, token=f"crt_{number}") for number in range(6)] == [401] * BURST + [429] * 3
     response = api.get(INFO, token="crt_wrong", REMOTE_ADDR="192.0.2.1")
     assert (response["Retry-After"], response.json()) == (
@@ -52,7 +52,7 @@ def test_every_kind_of_guess_counts(api: ApiClient, storage: Storage, other_stor
     """Tokens, storages, addresses, and a valid token in the wrong context share one limit."""
     nowhere, nothing = "/acme/unknown/_api/rest/info", "/acme/handbook/_api/nothing"
     assert [asked(api, token="crt_x"), asked(api, nowhere), asked(api, nothing)] == [401, 404, 404]
-    assert asked(api, token=token_for(other_storage)) == 429
+    assert asked(api, token=issued_token(other_storage)) == 429
     assert [asked(api), asked(api, nowhere), asked(api, nothing)] == [429] * 3
 
 
@@ -85,5 +85,5 @@ def test_ipv6_is_counted_by_the_network_of_a_customer(
 @pytest.mark.long
 def test_each_token_has_its_own_limit(api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "token_throttle", Throttle(Rate(0.001, 2)))
-    one, other = token_for(storage), token_for(storage)
+    one, other = issued_token(storage), issued_token(storage)
     assert [asked(api, token=value) for value in (one, one, one, other, other, other)] == [200, 200, 429] * 2

@@ -21,7 +21,7 @@ from storage.options import Role
 from storage.tenancy.contexts import Context, ContextType
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
-from tests.factories import storage_context, token_for
+from tests.factories import issued_token, storage_context
 from tests.storage.office import errors, member, ticket
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def test_requests_from_elsewhere_are_refused_and_counted_for_their_network(
     api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throttling, "anonymous_throttle", Throttle(Rate(0.001, 2)))
-    value = token_for(storage, limits=LIMITS)
+    value = issued_token(storage, limits=LIMITS)
     assert api.get(INFO, token=value, REMOTE_ADDR="192.0.2.7").status_code == 200
     message = "The token is limited to certain networks, and the address 203.0.113.9 does not belong to them."
     refused = api.get(INFO, token=value, REMOTE_ADDR="203.0.113.9")
@@ -61,14 +61,14 @@ def test_requests_from_elsewhere_are_refused_and_counted_for_their_network(
 def test_only_the_operations_of_the_scope(api: ApiClient, storage: Storage) -> None:
     # The document has another id for the same operation by POST.
     limits = TokenLimits(operations=["listfacets", "listFacetsByPost", "listTransitionsUnderRestByPost"])
-    value = token_for(storage, Role.ADMINISTRATOR, limits=limits)
+    value = issued_token(storage, Role.ADMINISTRATOR, limits=limits)
     assert ApiToken.objects.get().operations == ["listFacets", "listTransitions"]
     assert api.get("/acme/handbook/_api/rest/facets", token=value).status_code == 200
     assert api.post("/acme/handbook/_api/rest/facets", "", "application/json", token=value).status_code == 200
     refused = api.get(INFO, token=value)
     message = "The scope of the token does not include the operation getStorageInfo."
     assert (refused.status_code, refused.json()["message"]) == (403, message)
-    reading = token_for(storage, Role.ADMINISTRATOR, limits=TokenLimits(is_read_only=True))
+    reading = issued_token(storage, Role.ADMINISTRATOR, limits=TokenLimits(is_read_only=True))
     assert api.get("/acme/handbook/_api/rest/webhooks", token=reading).status_code == 200
     # An empty body reads, as a GET does.
     assert api.post("/acme/handbook/_api/rest/webhooks", "", "application/json", token=reading).status_code == 200

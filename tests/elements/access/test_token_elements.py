@@ -24,7 +24,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.handbook import ID
-from tests.factories import StorageFactory, storage_context, token_for
+from tests.factories import StorageFactory, issued_token, storage_context
 from tests.filled_storages import NOTHING
 
 pytestmark = pytest.mark.django_db
@@ -44,9 +44,9 @@ def element(api: ApiClient, token: ApiToken, reader: str) -> Any:
 
 
 def test_the_configuration_is_read_once_for_several_tokens(house: Storage) -> None:
-    token_for(house)
+    issued_token(house)
     with CaptureQueriesContext(connection) as statements:
-        token_for(house)
+        issued_token(house)
     assert [each["sql"] for each in statements if "facets_" in each["sql"]] == []
 
 
@@ -66,7 +66,7 @@ def test_a_token_is_an_element_with_its_name_roles_and_validity(api: ApiClient, 
     assert attributes["roleInactive"] == {"127": False}
     assert attributes["validUntil"] == {"127": wire_datetime(until, ZoneInfo("Europe/Berlin"))}
 
-    reader = token_for(house, Role.ADMINISTRATOR)
+    reader = issued_token(house, Role.ADMINISTRATOR)
     assert revoke_token(issued.token)
     attributes = element(api, issued.token, reader)["attributes"]
     assert attributes["roleInactive"] == {"127": True}
@@ -78,7 +78,7 @@ def test_a_token_is_an_element_with_its_name_roles_and_validity(api: ApiClient, 
 
 def test_a_storage_without_the_token_type_has_no_token_elements(house: Storage) -> None:
     storage = StorageFactory.create(key="plain")
-    token_for(storage, Role.VIEWER)
+    issued_token(storage, Role.VIEWER)
     with tenant_scope(storage):
         assert Element.objects.count() == 0
 
@@ -101,7 +101,7 @@ def test_changes_name_the_token_or_its_user(api: ApiClient, handbook: Storage) -
 
 def test_the_element_of_a_token_in_use_cannot_be_deleted(api: ApiClient, house: Storage) -> None:
     issued = issue_token(storage_context(house), "Nightly", [Role.EDITOR])
-    administrator = token_for(house, Role.ADMINISTRATOR)
+    administrator = issued_token(house, Role.ADMINISTRATOR)
     refused = api.delete(f"{DETAIL}/{issued.token.id}", token=administrator)
     assert (refused.status_code, refused.json()["message"]) == (
         409,

@@ -17,7 +17,7 @@ from storage.options import Role
 from tests.api_client import ApiClient
 from tests.conftest import StorageMaker
 from tests.elements.transfer_files import guid, line, write
-from tests.factories import storage_context, token_for
+from tests.factories import issued_token, storage_context
 from tests.filled_storages import NOTHING
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
@@ -50,7 +50,7 @@ def tag(api: ApiClient, nightly: IssuedToken) -> Any:
 def test_viewers_and_anonymous_callers_see_no_token(
     api: ApiClient, public: Storage, nightly: IssuedToken, tag: Any, role: Role | None
 ) -> None:
-    token, own = token_for(public, role) if role else None, nightly.token.id
+    token, own = issued_token(public, role) if role else None, nightly.token.id
     assert api.get(TOKENS, token=token).status_code == 404
     for address in (f"{TOKENS}/{own}", f"{TOKENS}/{own}/info", f"{TOKENS}/{own}/versions", f"{TOKENS}/{own}/children"):
         assert api.get(address, token=token).status_code == 404, address
@@ -70,7 +70,7 @@ def test_no_operation_tells_viewers_which_program_made_a_change(
     api: ApiClient, public: Storage, nightly: IssuedToken, tag: Any, role: Role | None
 ) -> None:
     """Neither name, nor id, nor the label of the change history: `changedBy` and `createdBy` are left out (D206)."""
-    token, served = token_for(public, role) if role else None, 0
+    token, served = issued_token(public, role) if role else None, 0
     names = {
         "{collectionId}": "acme", "{storageId}": "public", "{facetId}": "tags", "{viewId}": "detail",
         "{elementId}": tag["id"], "{attributeName}": "name", "{type}": "tag", "{cultureId}": "1033",
@@ -107,7 +107,7 @@ def test_callers_above_viewer_see_who_changed_an_element(
     api: ApiClient, public: Storage, nightly: IssuedToken, tag: Any, role: Role
 ) -> None:
     """Only administrators can open the element of the token (D396)."""
-    token = token_for(public, role)
+    token = issued_token(public, role)
     status = 200 if role is Role.ADMINISTRATOR else 404
     assert api.get(f"{TOKENS}/{nightly.token.id}", token=token).status_code == status
     found = api.get(f"{TAGS}/{tag['id']}", token=token).json()["elements"][0]
@@ -117,4 +117,4 @@ def test_callers_above_viewer_see_who_changed_an_element(
 def test_imported_elements_of_tokens_are_hidden_too(api: ApiClient, public: Storage, tmp_path: Path) -> None:
     import_elements(public, write(tmp_path / "lines.ndjson", line(1, "authToken", "automation")))
     assert api.get(f"{TOKENS}/{guid(1)}").status_code == 404
-    assert api.get(f"{TOKENS}/{guid(1)}", token=token_for(public, Role.ADMINISTRATOR)).status_code == 200
+    assert api.get(f"{TOKENS}/{guid(1)}", token=issued_token(public, Role.ADMINISTRATOR)).status_code == 200

@@ -287,19 +287,21 @@ def linked(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
-@pytest.mark.parametrize("tab", TABS)
-def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage, tab: str) -> None:
+def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage) -> None:
     office = Office(linked, Role.ADMINISTRATOR)
-    costs = []
-    for rank in range(len(REFERENCES)):
-        path = f"elements/element/00000000-0000-4{rank}00-8000-{0:012x}/change/?tab={tab}"
-        office.page(path)
+
+    def cost(rank: int, tab: str) -> int:
         with CaptureQueriesContext(connection) as captured:
-            office.page(path)
-        costs.append(len(captured))
-    assert costs[0] == costs[1]
+            office.page(f"elements/element/00000000-0000-4{rank}00-8000-{0:012x}/change/?tab={tab}")
+        return len(captured)
+
+    for tab in TABS:
+        # The first page of all, and the first one with a tab, may read what the process keeps.
+        cost(0, tab)
+    costs = {tab: [cost(rank, tab) for rank in range(len(REFERENCES))] for tab in TABS}
+    assert {tab: found for tab, found in costs.items() if found[0] != found[1]} == {}
     # Including session, account, scope and navigation.
-    assert costs[0] <= 40
+    assert max(found[0] for found in costs.values()) <= 40
 
 
 def test_the_tree_costs_the_same_with_few_branches_and_many(linked: Storage) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,8 @@ pytestmark = pytest.mark.django_db
 BASELINE = Path(__file__).with_name("page_statements.json")
 SIZES = (200, pytest.param(1000, marks=many_rows))
 MOST = 12
+IS_WRITING = bool(os.environ.get("WRITE_QUERY_COUNTS"))
+NOTHING: Mapping[str, int] = {}
 ROOT, PROCESS = "00000000-0000-0003-0000-000000000000", "00000000-0000-0003-0000-000000000001"
 SYSTEM, USER = "00000000-0000-0001-0000-000000000000", "00000000-0000-0009-0000-000000000001"
 BASE = "/acme/sample"
@@ -131,7 +133,6 @@ def _nothing_is_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def statements(client: Client, address: str) -> list[str]:
     """Return the statements of a page, without those that only the transaction of the test needs."""
-    client.get(address)  # reads the configuration, once
     with CaptureQueriesContext(connection) as captured:
         response = client.get(address)
     assert response.status_code == 200, (address, response.status_code, response.get("Location"))
@@ -152,8 +153,21 @@ def forms_of(client: Client, base: str, lists: dict[str, str]) -> dict[str, str]
     return found
 
 
-def counts_of(client: Client, kind: str, base: str, pages: dict[str, str]) -> dict[str, int]:
-    return {f"{kind}: {name}": len(statements(client, base + path)) for name, path in pages.items()}
+def counts_of(
+    client: Client, kind: str, base: str, pages: dict[str, str], expected: Mapping[str, int] = NOTHING
+) -> dict[str, int]:
+    """Return the number of statements of each page.
+
+    The first request may read what the process then keeps, such as the configuration. So a page is read again if it has
+    taken another number than expected, or more than twelve.
+    """
+    found = {}
+    for name, path in pages.items():
+        key, count = f"{kind}: {name}", len(statements(client, base + path))
+        if IS_WRITING or count != expected.get(key, min(count, MOST)):
+            count = len(statements(client, base + path))
+        found[key] = count
+    return found
 
 
 def test_statements_of_each_page(sample: Storage) -> None:
@@ -164,27 +178,28 @@ def test_statements_of_each_page(sample: Storage) -> None:
     configuration = {name: path for name, path in lists.items() if name.startswith("facets/")}
     forms = forms_of(administrator.client, BASE, configuration)
     site_forms = forms_of(root, "", {"staffaccount": SITE["staffaccount"], "storage": SITE["storage"]})
+    known = json.loads(BASELINE.read_text(encoding="utf-8"))
+    own = {**READER, "my work": "/admin/my-work/", "elements": OFFICE["elements"]}
     counts = {
-        **counts_of(administrator.client, "reader", BASE, READER),
-        **counts_of(administrator.client, "office", BASE, {**OFFICE, **lists, **forms}),
-        **counts_of(
-            editor.client, "person", BASE, {**READER, "my work": "/admin/my-work/", "elements": OFFICE["elements"]}
-        ),
-        **counts_of(editor.client, "person", BASE, {"office element": OFFICE["element, attributes"]}),
-        **counts_of(root, "site", "", {**SITE, **site_forms}),
+        **counts_of(administrator.client, "reader", BASE, READER, known),
+        **counts_of(administrator.client, "office", BASE, {**OFFICE, **lists, **forms}, known),
+        **counts_of(editor.client, "person", BASE, {**own, "office element": OFFICE["element, attributes"]}, known),
+        **counts_of(root, "site", "", {**SITE, **site_forms}, known),
     }
-    if os.environ.get("WRITE_QUERY_COUNTS"):
+    if IS_WRITING:
         BASELINE.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+        known = counts
     assert len(forms) > 4
     if engine().is_distributed:
         # The questions of a round are statements of their own (D591).
         return
-    assert counts == json.loads(BASELINE.read_text(encoding="utf-8"))
+    assert counts == known
     assert {name: count for name, count in counts.items() if count > MOST} == {}
 
 
-def test_pages_of_the_showcase_take_no_more_statements(showcase: Storage) -> None:
-    """Its elements have several versions, diagrams with notes, and uses."""
+@pytest.mark.parametrize("of_elements", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_pages_of_the_showcase_take_no_more_statements(showcase: Storage, of_elements: bool) -> None:
+    """Its elements have several versions, diagrams with notes, and uses. Quick tests read the pages of one element."""
     if engine().is_distributed:
         pytest.skip("the questions of a round are statements of their own (D591)")
     with tenant_scope(showcase):
@@ -194,14 +209,17 @@ def test_pages_of_the_showcase_take_no_more_statements(showcase: Storage) -> Non
     assert user
     address = f"/admin/elements/element/{drawn}"
     pages = {
-        **{name: READER[name] for name in ("start", "tree", "search", "account")},
         "element": f"/1033/processes/{drawn}",
         "opened tree": f"/1033/processes/?open={drawn}",
-        **{name: path for name, path in OFFICE.items() if PROCESS not in path and "user" not in name},
         **{f"element, {tab}": f"{address}/change/?tab={tab}" for tab in TABS},
         "element, form": f"{address}/edit/",
         "user": f"/admin/elements/user/{user.pk}/change/",
     }
+    if not of_elements:
+        pages = {
+            **{name: READER[name] for name in ("start", "tree", "search", "account")},
+            **{name: path for name, path in OFFICE.items() if PROCESS not in path and "user" not in name},
+        }
     counts = counts_of(Office(showcase, *Role).client, "showcase", "/demo/showcase", pages)
     assert {name: count for name, count in counts.items() if count > MOST} == {}
 

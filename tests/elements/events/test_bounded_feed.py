@@ -13,7 +13,7 @@ from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.feed import Feed
-from tests.factories import token_for
+from tests.factories import issued_token
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,7 @@ def large_events(limited: Storage, settings: Settings) -> int:
 
 
 def test_a_page_of_large_events_is_short_and_leads_further(api: ApiClient, limited: Storage, large_events: int) -> None:
-    feed = Feed(api, "acme/limited", token_for(limited, Role.ADMINISTRATOR), "type=configuration.changed")
+    feed = Feed(api, "acme/limited", issued_token(limited, Role.ADMINISTRATOR), "type=configuration.changed")
     sizes = []
     while True:
         page = feed.page("$pageSize=1000")

@@ -38,7 +38,7 @@ from tests.elements.drawing import draw, new
 from tests.elements.feed import Document, Feed
 from tests.elements.handbook import ID, RELEASED
 from tests.elements.office import Office
-from tests.factories import storage_context, token_for
+from tests.factories import issued_token, storage_context
 
 pytestmark = pytest.mark.django_db
 FACETS = "/acme/handbook/_api/rest/facets"
@@ -48,7 +48,7 @@ CHANGES = "/acme/handbook/_api/rest/changes"
 
 @pytest.fixture
 def token(handbook: Storage) -> str:
-    return token_for(handbook, Role.ARCHITECT)
+    return issued_token(handbook, Role.ARCHITECT)
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_a_save_in_the_back_office_is_in_the_feed(handbook: Storage, feed: Feed)
 
 def test_tokens_and_configuration_are_in_the_feed(api: ApiClient, handbook: Storage, feed: Feed) -> None:
     # Only administrators get events of tokens (D400).
-    feed.token = token_for(handbook, Role.ADMINISTRATOR)
+    feed.token = issued_token(handbook, Role.ADMINISTRATOR)
     feed.read()
     # As in a command: no request is running.
     structlog.contextvars.clear_contextvars()
@@ -209,7 +209,7 @@ def test_pages_lead_through_the_feed(api: ApiClient, handbook: Storage, token: s
 
 
 def test_filters(api: ApiClient, handbook: Storage, token: str, feed: Feed) -> None:
-    feed.token = token_for(handbook, Role.ADMINISTRATOR)
+    feed.token = issued_token(handbook, Role.ADMINISTRATOR)
     feed.read()
     start = feed.cursor
     write(api, token, renamed("crm", "Other"))
@@ -264,7 +264,7 @@ def test_a_page_without_matches_leads_further(
 
 
 def test_viewers_see_only_what_is_published(api: ApiClient, handbook: Storage, token: str, feed: Feed) -> None:
-    viewers = [Feed(api, "acme/handbook", each) for each in (token_for(handbook, Role.VIEWER), None)]
+    viewers = [Feed(api, "acme/handbook", each) for each in (issued_token(handbook, Role.VIEWER), None)]
     for each in viewers:
         each.read()
     feed.read()
@@ -302,7 +302,7 @@ def test_releasing_a_draft_does_not_reveal_its_events(
 
 def test_the_other_storage_sees_nothing(api: ApiClient, handbook: Storage, token: str) -> None:
     rival = Storage.objects.get(collection__key="rival", key="handbook")
-    other = Feed(api, "rival/handbook", token_for(rival, Role.ADMINISTRATOR))
+    other = Feed(api, "rival/handbook", issued_token(rival, Role.ADMINISTRATOR))
     other.read()
     write(api, token, renamed("crm", "Customers"))
     assert other.read() == []
@@ -365,7 +365,7 @@ def test_a_restored_storage_has_new_cursors(
     # A restored token that is disabled is an event, too.
     remove_storage(restored)
     restore_storage(path)
-    again = Feed(api, "acme/handbook", token_for(Storage.objects.get(pk=handbook.pk), Role.ADMINISTRATOR)).read()
+    again = Feed(api, "acme/handbook", issued_token(Storage.objects.get(pk=handbook.pk), Role.ADMINISTRATOR)).read()
     assert "token.revoked" in [each["type"] for each in again]
 
 
@@ -479,7 +479,7 @@ def test_the_number_of_statements_is_constant(api: ApiClient, handbook: Storage,
 
 
 def test_post_answers_the_same(api: ApiClient, handbook: Storage) -> None:
-    token = token_for(handbook, Role.ARCHITECT)
+    token = issued_token(handbook, Role.ARCHITECT)
     read = api.get(CHANGES, token=token)
     assert read.status_code == 200
     assert api.post(CHANGES, token=token, content_type="application/json").json() == read.json()

@@ -29,7 +29,7 @@ from storage.provisioning.provision import remove_storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.feed import Document, Feed
-from tests.factories import StorageFactory, token_for
+from tests.factories import StorageFactory, issued_token
 from tests.scale import IS_FULL
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long, pytest.mark.on_cluster]
@@ -48,7 +48,7 @@ def busy() -> Iterator[Storage]:
 
 @pytest.fixture
 def token(busy: Storage) -> str:
-    return token_for(busy, Role.ADMINISTRATOR)
+    return issued_token(busy, Role.ADMINISTRATOR)
 
 
 def post(token: str, *elements: Document) -> list[str]:
@@ -275,7 +275,7 @@ def test_this_process_notifies_others(busy: Storage, token: str) -> None:
 
 def test_a_revoked_token_ends_the_wait(busy: Storage, token: str) -> None:
     feed = Feed(ApiClient(), "acme/busy", token)
-    other = token_for(busy, Role.ANALYZER)
+    other = issued_token(busy, Role.ANALYZER)
     feed.read()
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(in_thread(lambda: waiting(other, feed.cursor)))
@@ -288,7 +288,7 @@ def test_lost_roles_apply_to_a_client_that_waits(
     busy: Storage, token: str, looked: list[str], stop_waiting: Callable[[], None]
 ) -> None:
     feed = Feed(ApiClient(), "acme/busy", token)
-    other = token_for(busy, Role.ANALYZER)
+    other = issued_token(busy, Role.ANALYZER)
     feed.read()
     before = feed.cursor
     # The new token was announced. A client that this wakes may look while its roles change.

@@ -26,7 +26,7 @@ from storage.webhooks.changing import create_webhook
 from storage.webhooks.credentials import active_secrets, sent_headers
 from tests.api_client import ApiClient
 from tests.elements.feed import Feed
-from tests.factories import token_for
+from tests.factories import issued_token
 from tests.jobs import waiting_jobs
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ class WebhookClient:
 
     def __init__(self, api: ApiClient, storage: Storage) -> None:
         self.api = api
-        self.token = token_for(storage, Role.ADMINISTRATOR)
+        self.token = issued_token(storage, Role.ADMINISTRATOR)
         self.label = f"token:{ApiToken.objects.get(storage=storage).id}"
 
     def send(self, method: str, path: str = "", body: Any = None, **headers: str) -> Any:

@@ -284,13 +284,14 @@ class TestRefused:
         assert content(api, architect, "order-3") == ORDER_3
         assert tag(api, architect, "order-3") == before
 
-    @pytest.mark.parametrize("case", WRONG)
-    def test_items_against_the_configuration_or_the_diagram(self, api: ApiClient, anna: str, case: str) -> None:
-        items, expected = WRONG[case]
-        texts = problems(post(api, anna, "order", *items, new(99, "task", "Fine")), 422)
-        assert len(texts) == len(expected), texts
-        for text, mentions in zip(texts, expected, strict=True):
-            assert all(each in text for each in mentions), text
+    def test_items_against_the_configuration_or_the_diagram(self, api: ApiClient, anna: str) -> None:
+        wrong = {}
+        for case, (items, expected) in WRONG.items():
+            texts = problems(post(api, anna, "order", *items, new(99, "task", "Fine")), 422)
+            pairs = zip(texts, expected, strict=False)
+            if len(texts) != len(expected) or not all(each in text for text, mentions in pairs for each in mentions):
+                wrong[case] = texts
+        assert wrong == {}
 
     def test_everything_at_once(self, api: ApiClient, anna: str) -> None:
         cases = ("no such type", "an unknown shape", "an unknown element", "bad attributes", "no attributes")
@@ -301,10 +302,11 @@ class TestRefused:
         assert sorted({text.split(":")[0] for text in texts}) == [f"values[{index}]" for index in range(5)]
         assert len(texts) == 8
 
-    @pytest.mark.parametrize("case", MALFORMED)
-    def test_not_readable(self, api: ApiClient, anna: str, case: str) -> None:
-        body, mention = MALFORMED[case]
-        assert any(mention in text for text in problems(post_body(api, anna, "order", body), 400))
+    def test_not_readable(self, api: ApiClient, anna: str) -> None:
+        found = {case: problems(post_body(api, anna, "order", body), 400) for case, (body, _) in MALFORMED.items()}
+        assert {
+            case: texts for case, texts in found.items() if not any(MALFORMED[case][1] in each for each in texts)
+        } == {}
 
     def test_a_post_without_a_body_does_not_read(self, api: ApiClient, anna: str) -> None:
         problems(api.generic("POST", part("order", "content", "diagram"), token=anna), 400)

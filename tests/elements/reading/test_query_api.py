@@ -15,7 +15,7 @@ from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
-from tests.factories import token_for
+from tests.factories import issued_token
 
 pytestmark = pytest.mark.django_db
 VIEWS = "/acme/handbook/_api/rest/facets/processes/views"
@@ -44,7 +44,7 @@ def parameters(body: dict[str, Any]) -> dict[str, str]:
     ],
 )
 def test_the_response_is_that_of_the_list(handbook: Storage, api: ApiClient, editor: str, body: dict[str, Any]) -> None:
-    reading = token_for(handbook, Role.ARCHITECT, limits=TokenLimits(is_read_only=True))
+    reading = issued_token(handbook, Role.ARCHITECT, limits=TokenLimits(is_read_only=True))
     for token in (editor, reading, None):
         for view in ("list", "tree") if "pageSelectionKey" not in body else ("list",):
             address, query = f"{VIEWS}/{view}/elements", parameters(body)

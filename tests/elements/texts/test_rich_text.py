@@ -138,14 +138,41 @@ def is_meaningful(blocks: list[TextBlock]) -> bool:
     ) and (not blocks or bool(blocks[-1].path) or bool(blocks[-1].text.strip("\n")))
 
 
+@pytest.mark.long
 @given(st.lists(written_blocks(), max_size=6).filter(is_meaningful))
-def test_blocks_survive_being_written(blocks: list[TextBlock]) -> None:
+def test_random_blocks_survive_being_written(blocks: list[TextBlock]) -> None:
+    assert_written(blocks)
+
+
+RUNS = [
+    TextRun("a & <b>\nc"),
+    *(TextRun(f" {mark} ", frozenset({mark})) for mark in MARKS),
+    TextRun("all", frozenset(MARKS), "https://x.example/?a=1&b=\"2'"),
+    TextRun(" z"),
+]
+BLOCKS = [
+    TextBlock.of((*around, leaf) if leaf else around, [TextRun(" a  b\n")] if leaf == PREFORMATTED else RUNS)
+    for around in ((), LISTS[:1], LISTS[::-1], (QUOTE,), (*LISTS, QUOTE))
+    for leaf in ("", *HEADINGS[:3], PREFORMATTED)
+] + [TextBlock((), (KeptMarkup(TABLE),)), TextBlock.of(LISTS, [TextRun("the last")])]
+
+
+def test_blocks_survive_being_written() -> None:
+    """Blocks of every kind, alone and after one another, with every kind of run."""
+    assert all(map(is_meaningful, ([each] for each in BLOCKS)))
+    for blocks in (BLOCKS, BLOCKS[::-1], *([each] for each in BLOCKS)):
+        assert_written(blocks)
+        assert read_document(editor_document(blocks)) == blocks
+
+
+def assert_written(blocks: list[TextBlock]) -> None:
     markup = write_markup(blocks)
     assert html_problem(DECLARATION + markup) is None
     assert read_markup(markup) == blocks
     assert write_markup(read_markup(markup)) == markup
 
 
+@pytest.mark.long
 @given(st.lists(written_blocks(), max_size=6))
 def test_blocks_survive_the_editor(blocks: list[TextBlock]) -> None:
     assert read_document(editor_document(blocks)) == blocks

@@ -9,7 +9,7 @@ from storage.access.token_limits import TokenLimits
 from storage.models import Storage
 from storage.options import Role
 from tests.api_client import ApiClient
-from tests.factories import token_for
+from tests.factories import issued_token, token_for
 from tests.release.house import API, ID
 
 MCP = f"{API}/mcp"
@@ -23,7 +23,10 @@ class AgentClient:
         options = {"user_id": ID[user]} if user else {}
         if "operations" in limits:
             limits["operations"] = [MESSAGE, *limits["operations"]]
-        self.token = token_for(storage, *roles, limits=TokenLimits(**limits), **options)
+        if limits:
+            self.token = issued_token(storage, *roles, limits=TokenLimits(**limits), **options)
+        else:
+            self.token = token_for(storage, *roles, **options)
 
     def post(self, body: Any, address: str = MCP, **headers: str) -> Any:
         sent = {"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": VERSION} | headers

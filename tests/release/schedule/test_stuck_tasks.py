@@ -17,7 +17,7 @@ from storage.access.tokens import revoke_token
 from storage.models import ApiToken, Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
-from tests.factories import token_for
+from tests.factories import issued_token, token_for
 from tests.release.house import ID, MakeClient
 from tests.release.scheduled_runs import DAY, NOW, TICK, mark, run
 from tests.release.settable_clock import SettableClock
@@ -96,7 +96,7 @@ class TestStuckTasks:
         token_for(rival_of(house), Role.ADMINISTRATOR)
         token_for(house, Role.EDITOR, Role.ANALYZER)
         token_for(house, Role.APPROVER, user_id=UUID(ID["eve"]))
-        token_for(house, Role.APPROVER, valid_until=NOW + DAY)
+        issued_token(house, Role.APPROVER, valid_until=NOW + DAY)
         ApiToken.objects.filter(valid_until=NOW + DAY).update(valid_until=datetime.now(UTC) - DAY)
         assert run(house) == {}
         token_for(house, Role.APPROVER)

@@ -6,6 +6,7 @@ import re
 import time
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ DAMAGED = '"clientDataJSON":"eyJ0eXBlIjoieCIsImNoYWxsZW5nZSI6ImVBIiwib3JpZ2luIjo
 WRONG = "The code or passkey is wrong. Try again, or use a recovery code."
 
 
+@pytest.fixture(autouse=True)
+def _one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no step of 30 seconds end during a test: a code that was used would be that of the step before."""
+    now = time.time()
+    monkeypatch.setattr(auth, "time", SimpleNamespace(time=lambda: now))
+
+
 def text_of(response: Any) -> str:
     return str(response.content.decode())
 
@@ -40,7 +48,7 @@ def shown_secret(response: Any) -> str:
 
 
 def code_of(secret: str, later: int = 0) -> str:
-    return str(auth.format_hotp_value(auth.hotp_value(secret, int(time.time()) // 30 + later)))
+    return str(auth.format_hotp_value(auth.hotp_value(secret, int(auth.time.time()) // 30 + later)))
 
 
 def with_app(account: StaffAccount) -> str:

@@ -24,49 +24,51 @@ def filled(directory: TestedDirectory) -> TestedDirectory:
     return directory
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('userName eq "JO.DOE@example.org"', "jo"),
-        ('userName eq "jo.doe@example.org" and active eq true', "jo"),
-        ('userName sw "k" or userName co ".doe"', "jo kim"),
-        ('userName ew "example.org"', "jo kim lee"),
-        ('not (userName sw "jo")', "kim lee"),
-        ('externalId eq "E-3"', "lee"),
-        ('externalId eq "e-3"', ""),
-        ("externalId pr", "jo lee"),
-        ("active eq false", "lee"),
-        ('name.familyName eq "doe"', "jo"),
-        ('displayName co "O d"', "jo"),
-        ("title pr", "jo kim"),
-        ('title eq "o\'neill (50%) _X_\\\\"', "kim"),
-        ('title co "(50%"', "kim"),
-        ('title co ".*"', ""),
-        ('title ne "Head of quality"', "kim lee"),
-        ('title gt "I"', "kim"),
-        ('emails.value eq "KIM@home.example"', "kim"),
-        ('emails co "example.org"', "jo"),
-        ('emails[type eq "work" and value co "doe"]', "jo"),
-        ('emails[type eq "work"].value eq "jo.doe@example.org"', "jo"),
-        ('emails[type eq "home" and primary eq true]', ""),
-        ('emails[not (type eq "home")]', "jo"),
-        ("emails[primary pr]", "jo"),
-        ("emails eq null", "lee"),
-        (f'{ENTERPRISE}:department eq "quality"', "jo"),
-        (f'{CORE}:User:userName sw "lee"', "lee"),
-        ('meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified ge "2020-01-01T00:00:00Z"', "jo kim lee"),
-        ('meta.created lt "2020-01-01T00:00:00Z"', ""),
-        ('id eq "nonsense"', ""),
-        ('id ne "nonsense"', "jo kim lee"),
-        ("groups pr", "jo kim"),
-        ("active eq null or meta.created eq null", ""),
-    ],
-)
-def test_filters(filled: TestedDirectory, text: str, found: str) -> None:
-    listed = filled.get("Users", filter=text, attributes="userName")
-    names = [each["userName"].lower().partition("@")[0].partition(".")[0] for each in listed["Resources"]]
-    assert " ".join(names) == found
-    assert listed["totalResults"] == len(names)
+FILTERS = [
+    ('userName eq "JO.DOE@example.org"', "jo"),
+    ('userName eq "jo.doe@example.org" and active eq true', "jo"),
+    ('userName sw "k" or userName co ".doe"', "jo kim"),
+    ('userName ew "example.org"', "jo kim lee"),
+    ('not (userName sw "jo")', "kim lee"),
+    ('externalId eq "E-3"', "lee"),
+    ('externalId eq "e-3"', ""),
+    ("externalId pr", "jo lee"),
+    ("active eq false", "lee"),
+    ('name.familyName eq "doe"', "jo"),
+    ('displayName co "O d"', "jo"),
+    ("title pr", "jo kim"),
+    ('title eq "o\'neill (50%) _X_\\\\"', "kim"),
+    ('title co "(50%"', "kim"),
+    ('title co ".*"', ""),
+    ('title ne "Head of quality"', "kim lee"),
+    ('title gt "I"', "kim"),
+    ('emails.value eq "KIM@home.example"', "kim"),
+    ('emails co "example.org"', "jo"),
+    ('emails[type eq "work" and value co "doe"]', "jo"),
+    ('emails[type eq "work"].value eq "jo.doe@example.org"', "jo"),
+    ('emails[type eq "home" and primary eq true]', ""),
+    ('emails[not (type eq "home")]', "jo"),
+    ("emails[primary pr]", "jo"),
+    ("emails eq null", "lee"),
+    (f'{ENTERPRISE}:department eq "quality"', "jo"),
+    (f'{CORE}:User:userName sw "lee"', "lee"),
+    ('meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified ge "2020-01-01T00:00:00Z"', "jo kim lee"),
+    ('meta.created lt "2020-01-01T00:00:00Z"', ""),
+    ('id eq "nonsense"', ""),
+    ('id ne "nonsense"', "jo kim lee"),
+    ("groups pr", "jo kim"),
+    ("active eq null or meta.created eq null", ""),
+]
+
+
+def test_filters(filled: TestedDirectory) -> None:
+    wrong = {}
+    for text, expected in FILTERS:
+        listed = filled.get("Users", filter=text, attributes="userName")
+        names = [each["userName"].lower().partition("@")[0].partition(".")[0] for each in listed["Resources"]]
+        if (" ".join(names), listed["totalResults"]) != (expected, len(names)):
+            wrong[text] = names, listed["totalResults"]
+    assert wrong == {}
 
 
 def test_filters_of_groups(filled: TestedDirectory) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -75,12 +76,11 @@ WRONG_CLAIMS: dict[str, Claims] = {
 }
 
 
-@pytest.mark.parametrize("attack", [*WRONG_CLAIMS, "alg=none", "public key as secret", "unknown key", "foreign key"])
-def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvider, attack: str) -> None:
+def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvider) -> None:
     foreign = ec.generate_private_key(ec.SECP256R1())
 
-    def changed(claims: Claims) -> str:
-        found = {**claims, **WRONG_CLAIMS[attack]}
+    def changed(changes: Claims, claims: Claims) -> str:
+        found = {**claims, **changes}
         # PyJWT does not write some of them.
         return jwt.api_jws.encode(
             json.dumps({name: value for name, value in found.items() if value is not None}).encode(),
@@ -89,14 +89,20 @@ def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvid
             headers={"kid": "first"},
         )
 
-    there.sign = {
+    attacks: dict[str, Callable[[Claims], str]] = {
+        **{name: partial(changed, changes) for name, changes in WRONG_CLAIMS.items()},
         "alg=none": unsigned,
         "public key as secret": with_public_key(there),
         "unknown key": lambda claims: there.signed(claims, kid="unknown"),
         "foreign key": lambda claims: jwt.encode(claims, foreign, algorithm="ES256", headers={"kid": "first"}),
-    }.get(attack, changed)
-    client = Client()
-    assert is_refused(client, sign_in(client, there))
+    }
+    taken = []
+    for name, there.sign in attacks.items():
+        client = Client()
+        if not is_refused(client, sign_in(client, there)):
+            taken.append(name)
+    assert taken == []
+    # What is signed as it should be is accepted, also from a client that was refused before.
     there.sign = there.signed
     assert sign_in(client, there).status_code == 302
 

@@ -118,9 +118,8 @@ def test_a_repeated_logout_token_ends_nothing_new(here: IdentityProvider, there:
     assert is_signed_in(client)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_wrong_logout_tokens(here: IdentityProvider, there: TestedProvider) -> None:
+    wrong: list[dict[str, Any]] = [
         {"aud": "another"},
         {"iss": "https://elsewhere.example"},
         {"events": None},
@@ -131,10 +130,8 @@ def test_a_repeated_logout_token_ends_nothing_new(here: IdentityProvider, there:
         {"jti": None},
         {"iat": None},
         {"exp": int(time.time()) - 3600},
-    ],
-)
-def test_wrong_logout_tokens(here: IdentityProvider, there: TestedProvider, changes: Any) -> None:
+    ]
     sign_in(client := Client(), there)
-    assert tell(logout_token(there, **changes)) == 400
+    assert [changes for changes in wrong if tell(logout_token(there, **changes)) != 400] == []
     assert tell("not a token") == 400
     assert is_signed_in(client)
