@@ -1,4 +1,5 @@
-"""The search index (D380). Triggers maintain it in the transaction of each change; backups leave it out."""
+"""The search index (D380). Triggers maintain it in the transaction of each change; an import writes a part of
+it itself (D620). Backups leave it out."""
 
 from __future__ import annotations
 

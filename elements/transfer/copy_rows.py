@@ -30,7 +30,7 @@ from repository_site.core.rest.rendering import to_json
 from repository_site.core.terminal.progress import with_progress
 from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
-BATCH_LINES = 2500
+BATCH_LINES = 2_500
 BATCH_SIZE = 8 * 1024 * 1024
 
 ELEMENT_COLUMNS = ("id", "creation_id", "type_id", "parent_id", "position", "newest_id", "published_id")

@@ -15,7 +15,7 @@ from repository_site.core.database.statements import fetch, id_array
 from repository_site.core.rest.rendering import to_json
 from storage.events.recording import announce_after_commit
 from storage.models import Event, EventType
-from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows
+from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
 COLUMNS = (
     "id", "type", "time", "subject_id", "version_id", "facet", "element_type", "state", "caller_label", "request_id",
@@ -40,7 +40,7 @@ class EventRows:
                 fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now])
             )
             copy_rows(Event, COLUMNS, [*self._rows(batch, earlier)])
-            announce_after_commit()
+        announce_after_commit()
 
     def _rows(self, batch: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime]) -> Iterator[str]:
         for element, known in batch:
@@ -67,7 +67,7 @@ class EventRows:
         """Return an event that is later than the last one of the element (D325)."""
         now = self.author.now + next(self._places) * MOMENT
         time = now if last is None else max(now, last + MOMENT)
-        kind = known.type.facet, known.type.key, state or known.type.static_state
+        kind = known.type.facet, known.type.key, copy_text(state or known.type.static_state)
         caller = self.author.label, self.author.request_id
         what = next(self._ids), type.value, time.isoformat(), element, version
         return copy_row(*what, *kind, *caller, "t" if is_public else "f", data)

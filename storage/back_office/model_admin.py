@@ -16,6 +16,7 @@ from django.http.response import HttpResponseBase
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin, checkbox
 from unfold.templatetags import unfold_list
@@ -25,7 +26,7 @@ from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
-# Stands for the value of a checkbox.
+# Placeholder for the value of a checkbox.
 VALUE = "the-value"
 _all_headers = unfold_list.result_headers
 
@@ -41,8 +42,9 @@ unfold_list.result_headers = _headers_once
 
 
 @cache
-def _box() -> tuple[str, str]:
-    """Return the text of a checkbox before and after its value. The theme renders a template for each row."""
+def _box(language: str) -> tuple[str, str]:
+    """Return the text of a checkbox before and after its value, with a label in the language of the page. The theme
+    renders a template for each row."""
     before, after = checkbox.render(ACTION_CHECKBOX_NAME, VALUE).split(VALUE)
     return before, after
 
@@ -62,7 +64,7 @@ class OwnFilters(ModelAdmin):
 
     @display(description=ModelAdmin.action_checkbox.short_description)
     def action_checkbox(self, obj: Model) -> SafeString:
-        before, after = _box()
+        before, after = _box(get_language() or "")
         return format_html("{}{}{}", mark_safe(before), obj.pk, mark_safe(after))  # noqa: S308  a template of the theme
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:

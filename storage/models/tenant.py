@@ -31,8 +31,8 @@ class TenantModel(models.Model):
     the owner has the foreign key to the storage. Parts need none, which saves the database a third of its checks for
     the most numerous rows.
 
-    `is_index` marks a table that triggers fill, in the transaction that writes the indexed rows, whose foreign keys
-    lead to the storage. It needs none either (D426). The removal of a storage empties it last.
+    `is_index` marks a table that triggers or an import fill, in the transaction that writes the indexed rows, whose
+    foreign keys lead to the storage. It needs none either (D426). The removal of a storage empties it last.
 
     `concerns` names the columns with the elements that a row is about, such as `element_id`, or `version.element_id`
     for a row behind a foreign key. Callers who must not see one of these elements do not see the row (D491).

@@ -228,10 +228,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Ask again, after the tables have been distributed."""
         _distributed.clear()
 
-    def get_connection_params(self) -> dict[str, Any]:
-        """Return nothing if there is a pool, which has its own copy; Django asks for them in every request."""
-        return {} if self.alias in self._connection_pools else super().get_connection_params()  # type: ignore[attr-defined]
-
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         started = time.perf_counter()
         try:
