@@ -50,6 +50,14 @@ def test_a_row_shows_type_state_and_authors(office: Office) -> None:
     assert "Handle every order Sub process Processes In process 2.1 Anna Berg" in text
 
 
+def test_boxes_are_labelled_in_the_language_of_the_page(handbook: Storage) -> None:
+    """The text of a box is rendered once for each language."""
+    pages = {each: Office(handbook, Role.ARCHITECT, language=each).get(LIST).content.decode() for each in ("de", "en")}
+    labelled = r'name="_selected_action"[^>]*aria-label="([^"]+)"'
+    labels = {each: set(re.findall(labelled, page)) for each, page in pages.items()}
+    assert labels == {"de": {"Eintrag auswählen"}, "en": {"Select record"}}
+
+
 def test_names_are_in_the_language_of_the_page(handbook: Storage) -> None:
     german = Office(handbook, Role.ANALYZER, language="de")
     assert {"Haus", "Mannschaft", "Deutsch"} <= set(rows(german))

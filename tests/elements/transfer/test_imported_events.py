@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from elements.transfer.importing import import_elements
 from elements.writing.authors import Author
 from elements.writing.events import ElementEvent, event_statements
 from elements.writing.statements import execute_together
-from storage.models import Event, EventType, Storage
+from facets.models import ElementType
+from storage.models import Event, EventType, Storage, StorageRevision
 from storage.tenancy.scope import tenant_scope
 from tests.elements.transfer_files import guid, line, version, write
 from tests.factories import StorageFactory
@@ -71,6 +73,16 @@ def test_events_of_an_import_are_later_than_those_of_a_deleted_element(house: St
         times = {subject: list(_times(subject)) for subject in (guid(1), guid(2))}
     assert times[guid(1)][0] < ahead
     assert times[guid(2)] == [ahead, ahead + timedelta(microseconds=1), ahead + timedelta(microseconds=2)]
+
+
+def test_the_state_of_an_event_may_have_any_characters(house: Storage, tmp_path: Path) -> None:
+    state = "draft\\new\tand \\N"
+    with tenant_scope(house):
+        ElementType.objects.filter(key="tag").update(static_state=state)
+        StorageRevision.objects.update(configuration_revision=F("configuration_revision") + 1)
+    import_elements(house, write(tmp_path / "some.ndjson", line(1)))
+    with tenant_scope(house):
+        assert [row[5] for row in events()] == [state]
 
 
 def _times(subject: str) -> Any:
