@@ -26,7 +26,7 @@ from tests.elements.handbook import ID, RELEASED, TEMPLATE
 from tests.elements.office import Office
 from tests.elements.transfer_files import run
 from tests.facets.office_forms import ConfigurationOffice, address, changed
-from tests.factories import token_for
+from tests.factories import issued_token
 from tests.storage.office import ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -39,7 +39,7 @@ WIKI = {"type": "system", "attributes": {"name": {"1033": "Wiki"}}}
 
 @pytest.fixture
 def token(handbook: Storage) -> str:
-    return token_for(handbook, Role.ADMINISTRATOR)
+    return issued_token(handbook, Role.ADMINISTRATOR)
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_restore(api: ApiClient, handbook: Storage, token: str, feed: Feed, tmp_
     back_up_storage(handbook, path)
     remove_storage(Storage.objects.get(pk=handbook.pk))
     restored = restore_storage(path).storage
-    later = token_for(restored, Role.ADMINISTRATOR)
+    later = issued_token(restored, Role.ADMINISTRATOR)
     response = api.get(f"{feed.address}?$after={feed.cursor}", token=later)
     assert response.status_code == 410
     feed.token, feed.cursor = later, response.json()["next"]
