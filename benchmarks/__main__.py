@@ -282,12 +282,13 @@ def measure_transfer(run: Run) -> None:
         if installation.storage_id("imported"):  # left by a run that was interrupted
             installation.run("manage.py", "remove_storage", *target, "--yes")
         installation.run("manage.py", "provision_storage", *target)
-        importing = installation.run("manage.py", "import_storage", *target, str(file))
+        importing, memory = installation.run_measured("manage.py", "import_storage", *target, str(file))
         installation.run("manage.py", "remove_storage", *target, "--yes")
         installation.settle()
     rows = [("export", f"{versions / exporting:,.0f}"), ("import", f"{versions / importing:,.0f}")]
     if run.scale.sizes:
         run.limit(f"Export of {versions:,} versions, a second", versions / exporting, least=8_000)
+        run.limit(f"Memory of an import of {versions:,} versions", memory / MEGABYTE, most=200, unit=" MB")
     text = f"W8, {versions:,} versions, including the start of the commands.\n\n"
     run.add("Transfer", text + report.table(["", "versions a second"], rows))
 

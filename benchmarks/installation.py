@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -125,13 +126,18 @@ class BenchmarkInstallation:
 
     def run(self, *arguments: str) -> float:
         """Run a Python program in the environment of this installation, and return the seconds that it took."""
+        return self.run_measured(*arguments)[0]
+
+    def run_measured(self, *arguments: str) -> tuple[float, int]:
+        """Run a Python program, and return the seconds that it took and the bytes of memory that it has used."""
         started = time.perf_counter()
         command = [sys.executable, *arguments]
-        environ = self.database.environ
-        done = subprocess.run(command, cwd=self.checkout, env=environ, stdout=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            sys.exit(f"error: {' '.join(arguments)} ended with {done.returncode}")
-        return time.perf_counter() - started
+        process = subprocess.Popen(command, cwd=self.checkout, env=self.database.environ, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"error: {' '.join(arguments)} ended with {process.returncode}")
+        return time.perf_counter() - started, usage.ru_maxrss * 1024
 
     def serve(self, target: str = "", **environ: str) -> BenchmarkServer:
         self.servers.append(BenchmarkServer(self.folder, target, **environ))

@@ -22,7 +22,7 @@ from elements.models import (
 )
 from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
-from elements.transfer.file_checks import Survey
+from elements.transfer.file_facts import FileFacts
 from elements.transfer.lines import CALLERS, TransferLine
 from elements.transfer.word_rows import WordRows
 from facets.configuration import Configuration
@@ -168,9 +168,9 @@ def _bounds(bounds: ShapeBounds | None) -> str | None:
     return None if bounds is None else _json(bounds.wire())
 
 
-def write_elements(configuration: Configuration, survey: Survey) -> None:
+def write_elements(configuration: Configuration, facts: FileFacts) -> None:
     rows: list[str] = []
-    for row in with_progress(_element_rows(configuration, survey), "Placing elements", len(survey.elements)):
+    for row in with_progress(_element_rows(configuration, facts), "Placing elements", facts.count("element")):
         rows.append(row)
         if len(rows) >= 4 * BATCH_LINES:
             copy_rows(Element, ELEMENT_COLUMNS, rows)
@@ -178,8 +178,8 @@ def write_elements(configuration: Configuration, survey: Survey) -> None:
     copy_rows(Element, ELEMENT_COLUMNS, rows)
 
 
-def _element_rows(configuration: Configuration, survey: Survey) -> Iterator[str]:
+def _element_rows(configuration: Configuration, facts: FileFacts) -> Iterator[str]:
     type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
-    for element, known in survey.elements.items():
+    for element, known in facts.elements():
         place = (known.parent, known.position)
-        yield copy_row(element, known.creation, type_ids[known.type.key], *place, known.newest, known.published)
+        yield copy_row(element, known.creation, type_ids[known.type], *place, known.newest, known.published)

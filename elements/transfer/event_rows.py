@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count, islice
 
-from elements.transfer.file_checks import ImportedElement, Survey
+from elements.transfer.file_facts import FileFacts, ImportedElement
 from elements.writing.authors import Author
+from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch, id_array
 from repository_site.core.rest.rendering import to_json
 from storage.events.recording import announce_after_commit
@@ -29,12 +30,12 @@ EARLIER = """SELECT o.subject_id::text, max(o.time) FROM storage_event o
 
 
 class EventRows:
-    def __init__(self, author: Author) -> None:
-        self.author = author
+    def __init__(self, author: Author, types: Mapping[str, ElementType]) -> None:
+        self.author, self.types = author, types
         self._ids, self._places = ascending_ids(), count()
 
-    def write(self, survey: Survey) -> None:
-        found = iter(survey.elements.items())
+    def write(self, facts: FileFacts) -> None:
+        found = facts.elements()
         while batch := list(islice(found, ELEMENTS_AT_ONCE)):
             earlier: dict[str, datetime] = dict(
                 fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now])
@@ -47,8 +48,8 @@ class EventRows:
             is_public = known.newest == known.published
             last = earlier.get(element)
             yield self._row(EventType.ELEMENT_CREATED, element, known, known.newest, known.state, is_public, "{}", last)
-            if known.type.is_versioned and known.published:
-                data = to_json({"version": ".".join(map(str, known.published_number))}).decode()
+            if self.types[known.type].is_versioned and known.published:
+                data = to_json({"version": f"{known.published_major}.{known.published_minor}"}).decode()
                 last = last and last + MOMENT
                 state = known.published_state
                 yield self._row(EventType.VERSION_RELEASED, element, known, known.published, state, True, data, last)
@@ -67,7 +68,8 @@ class EventRows:
         """Return an event that is later than the last one of the element (D325)."""
         now = self.author.now + next(self._places) * MOMENT
         time = now if last is None else max(now, last + MOMENT)
-        kind = known.type.facet, known.type.key, copy_text(state or known.type.static_state)
+        element_type = self.types[known.type]
+        kind = element_type.facet, element_type.key, copy_text(state or element_type.static_state)
         caller = self.author.label, self.author.request_id
         what = next(self._ids), type.value, time.isoformat(), element, version
         return copy_row(*what, *kind, *caller, "t" if is_public else "f", data)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,12 +34,12 @@ from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
 from elements.transfer.event_rows import EventRows
 from elements.transfer.file_archives import import_files
 from elements.transfer.file_checks import Survey
+from elements.transfer.file_facts import explained
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problem_summary import problem_count
 from elements.writing.authors import Author
 from elements.writing.statements import execute
-from facets.blueprint.definitions import ElementType
 from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
@@ -87,39 +88,45 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
         quota = begin_quota(storage)
         if files is not None:
             import_files(storage, files, CALLER, keep=not dry_run)
-        survey = Survey(configuration.types)
-        result = ImportResult()
-        versions_there: list[str] = []
-        shapes_there: list[str] = []
-        lanes_there: list[str] = []
-        reader = LineReader(configuration, ZoneInfo(storage.time_zone))
-        _check_within_batches()
-        for rows in _one_ahead(_batches(reader, survey, path, dry_run)):
-            versions_there += _ids_there(ElementVersion._meta.db_table, rows.version_ids)
-            shapes_there += _ids_there(Shape._meta.db_table, rows.shape_ids)
-            lanes_there += _ids_there(Lane._meta.db_table, rows.lane_ids)
-            _check_files(survey, rows)
-            result.references += len(rows.references)
-            if not (dry_run or survey.problems or versions_there or shapes_there or lanes_there):
-                rows.write()
-        survey.finish(_types_there(configuration, survey), versions_there, shapes_there, lanes_there)
-        if survey.problems:
-            raise Invalid(problem_count(len(survey.problems)), survey.problems)
-        result.elements, result.versions = len(survey.elements), len(survey.versions)
-        result.shapes = len(survey.shapes)
-        if not dry_run:
-            write_elements(configuration, survey)
-            if configuration.sets:
-                rebuild_inherited()
-            _check_everything()
-            EventRows(Author(None, CALLER, "")).write(survey)
-            if quota is not None:
-                quota.check()
-            _analyse(result)
-        elif files is not None:
+        with explained(), closing(Survey(configuration.types)) as survey:
+            reader = LineReader(configuration, ZoneInfo(storage.time_zone))
+            references = _read_and_write(reader, survey, path, dry_run)
+            facts = survey.facts
+            result = ImportResult(facts.count("element"), facts.count("version"), references, facts.count("shape"))
+            if not dry_run:
+                write_elements(configuration, facts)
+                if configuration.sets:
+                    rebuild_inherited()
+                _check_everything()
+                EventRows(Author(None, CALLER, ""), configuration.types).write(facts)
+                if quota is not None:
+                    quota.check()
+                _analyse(result)
+        if dry_run and files is not None:
             # The lines could be checked only with the rows of the files.
             transaction.set_rollback(True)
         return result
+
+
+def _read_and_write(reader: LineReader, survey: Survey, path: str, dry_run: bool) -> int:
+    """Check all lines, write what belongs to versions, and return the number of references."""
+    references = 0
+    versions_there: list[str] = []
+    shapes_there: list[str] = []
+    lanes_there: list[str] = []
+    _check_within_batches()
+    for rows in _one_ahead(_batches(reader, survey, path, dry_run)):
+        versions_there += _ids_there(ElementVersion._meta.db_table, rows.version_ids)
+        shapes_there += _ids_there(Shape._meta.db_table, rows.shape_ids)
+        lanes_there += _ids_there(Lane._meta.db_table, rows.lane_ids)
+        _check_files(survey, rows)
+        references += len(rows.references)
+        if not (dry_run or survey.problems or versions_there or shapes_there or lanes_there):
+            rows.write()
+    survey.finish(_types_there(reader.configuration, survey), versions_there, shapes_there, lanes_there)
+    if survey.problems:
+        raise Invalid(problem_count(len(survey.problems)), survey.problems)
+    return references
 
 
 def _analyse(result: ImportResult) -> None:
@@ -212,11 +219,10 @@ def _array(ids: Sequence[str]) -> str:
     return f"{{{','.join(ids)}}}"
 
 
-def _types_there(configuration: Configuration, survey: Survey) -> dict[str, ElementType]:
-    types = {row_id: configuration.types[key] for key, row_id in configuration.type_ids.items()}
-    found: dict[str, ElementType] = {}
-    names = iter(survey.targets())
+def _types_there(configuration: Configuration, survey: Survey) -> Iterator[tuple[str, str]]:
+    """Return elements that the storage already has and the file contains or refers to, with their types."""
+    types = {row_id: key for key, row_id in configuration.type_ids.items()}
+    names = survey.targets()
     while batch := list(islice(names, ASKED_AT_ONCE)):
         rows = fetch("SELECT id::text, type_id FROM elements_element WHERE id = ANY(%s::uuid[])", [_array(batch)])
-        found.update({element: types[type_id] for element, type_id in rows})
-    return found
+        yield from ((element, types[type_id]) for element, type_id in rows)

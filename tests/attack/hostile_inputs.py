@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -329,8 +330,8 @@ def _content() -> Iterator[Place]:
         return LineReader(configuration, ZoneInfo("UTC")).read(raw, _fail)
 
     def survey(lines: list[TransferLine]) -> object:
-        found = Survey(configuration.types)
-        return [found.add(number, line) for number, line in enumerate(lines)]
+        with closing(Survey(configuration.types)) as found:
+            return [found.add(number, line) for number, line in enumerate(lines)]
 
     def selection(n: int) -> tuple[Attribute, list[str]]:
         known = tuple(SelectableValue(str(number), ()) for number in range(n))

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elements.models import Element
+from elements.transfer import file_facts
 from elements.transfer.problem_summary import MAX_KINDS, summarize
 from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
@@ -146,6 +147,45 @@ def test_lines_that_contradict_each_other(house: Storage, tmp_path: Path) -> Non
     for documents, problem in CONTRADICTIONS:
         found = problems_of(write(tmp_path / "x.ndjson", *documents))
         assert any(problem in text for text in found), (problem, found)
+
+
+def test_each_cycle_is_reported_once(house: Storage, tmp_path: Path) -> None:
+    """The first line that leads to it is named, also if its element is below the cycle and not part of it."""
+
+    def process(number: int, *children: int) -> dict[str, Any]:
+        below = [reference(child, "subProcess", "processes") for child in children]
+        return version(number, 100 + number, "released", "1.0", "subProcess", children=below)
+
+    lines = [process(1), process(2, 3), process(3, 4, 1), process(4, 2), process(5, 6), process(6), process(7, 7)]
+    assert problems_of(write(tmp_path / "x.ndjson", *lines)) == [
+        f"line 1: {guid(1)}: its parents form a cycle",
+        f"line 7: {guid(7)}: its parents form a cycle",
+    ]
+
+
+def test_facts_of_a_large_file_are_written_in_portions(
+    house: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [bad for bad, _ in BAD]
+    file = write(tmp_path / "x.ndjson", *lines, *(bad for group, _ in CONTRADICTIONS for bad in group))
+    whole = problems_of(file)
+    monkeypatch.setattr(file_facts, "MOST_REFERENCES", 2)
+    assert problems_of(file) == whole
+    monkeypatch.setattr(file_facts, "MOST_REFERENCES", 20_000)
+    monkeypatch.setattr(file_facts, "MOST_LINES", 3)
+    assert problems_of(file) == whole
+
+
+def test_a_full_disk_stops_an_import(house: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_facts, "SCHEMA", f"PRAGMA max_page_count = 30; {file_facts.SCHEMA}")
+    with pytest.raises(CommandError) as raised:
+        run("import_storage", "acme", "house", str(DEMO))
+    assert str(raised.value) == (
+        "The temporary file of the import cannot be written: database or disk is full. Free space in the folder for"
+        " temporary files, or set TMPDIR to another one."
+    )
+    with tenant_scope(house):
+        assert not Element.objects.exists()
 
 
 def test_existing_elements_are_not_imported_again_but_can_be_referred_to(house: Storage, tmp_path: Path) -> None:

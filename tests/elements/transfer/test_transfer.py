@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -159,7 +160,11 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 @given(data=st.data())
 def test_a_random_line_is_read_or_reported(house: Storage, data: st.DataObject) -> None:
     reader = LineReader(configuration_of(house), ZoneInfo(house.time_zone))
-    survey = Survey(reader.configuration.types)
+    with closing(Survey(reader.configuration.types)) as survey:
+        read_random_lines(reader, survey, data)
+
+
+def read_random_lines(reader: LineReader, survey: Survey, data: st.DataObject) -> None:
     rows = ImportRows()
     for number in (1, 2):
         document = json.loads(data.draw(st.sampled_from(DEMO_LINES)))
@@ -171,7 +176,7 @@ def test_a_random_line_is_read_or_reported(house: Storage, data: st.DataObject) 
         assert (found is None) == bool(problems)
         if found is not None and survey.add(number, found):
             RowMaker(reader.configuration, timezone.now()).add(found, rows)
-    survey.finish({}, [], [])
+    survey.finish([], [], [])
 
 
 def test_a_dry_run_counts_and_writes_nothing(house: Storage) -> None:
