@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,6 @@ from elements.diagrams.geometry import ShapeBounds, plain_points
 from elements.filters.search_documents import search_document
 from elements.models import (
     BpmnSource,
-    Element,
     ElementVersion,
     Lane,
     Reference,
@@ -22,12 +21,11 @@ from elements.models import (
 )
 from elements.naming import sort_name
 from elements.transfer.diagram_lines import TransferDiagram
-from elements.transfer.file_facts import FileFacts
+from elements.transfer.file_facts import ImportedElement
 from elements.transfer.lines import CALLERS, TransferLine
 from elements.transfer.word_rows import WordRows
 from facets.configuration import Configuration
 from repository_site.core.rest.rendering import to_json
-from repository_site.core.terminal.progress import with_progress
 from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
 BATCH_LINES = 2_500
@@ -168,18 +166,11 @@ def _bounds(bounds: ShapeBounds | None) -> str | None:
     return None if bounds is None else _json(bounds.wire())
 
 
-def write_elements(configuration: Configuration, facts: FileFacts) -> None:
-    rows: list[str] = []
-    for row in with_progress(_element_rows(configuration, facts), "Placing elements", facts.count("element")):
-        rows.append(row)
-        if len(rows) >= 4 * BATCH_LINES:
-            copy_rows(Element, ELEMENT_COLUMNS, rows)
-            rows = []
-    copy_rows(Element, ELEMENT_COLUMNS, rows)
-
-
-def _element_rows(configuration: Configuration, facts: FileFacts) -> Iterator[str]:
+def element_rows(configuration: Configuration, elements: Iterable[tuple[str, ImportedElement]]) -> list[str]:
     type_ids = {key: str(row_id) for key, row_id in configuration.type_ids.items()}
-    for element, known in facts.elements():
-        place = (known.parent, known.position)
-        yield copy_row(element, known.creation, type_ids[known.type], *place, known.newest, known.published)
+    return [
+        copy_row(
+            element, known.creation, type_ids[known.type], known.parent, known.position, known.newest, known.published
+        )
+        for element, known in elements
+    ]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count, islice
+from itertools import count
+from types import MappingProxyType
 
-from elements.transfer.file_facts import FileFacts, ImportedElement
+from elements.transfer.file_facts import ImportedElement
 from elements.writing.authors import Author
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import fetch, id_array
 from repository_site.core.rest.rendering import to_json
-from storage.events.recording import announce_after_commit
 from storage.models import Event, EventType
 from storage.tenancy.bulk import ascending_ids, copy_row, copy_rows, copy_text
 
@@ -22,8 +22,8 @@ COLUMNS = (
     "id", "type", "time", "subject_id", "version_id", "facet", "element_type", "state", "caller_label", "request_id",
     "is_public", "data",
 )  # fmt: skip
-ELEMENTS_AT_ONCE = 10_000
 MOMENT = timedelta(microseconds=1)
+EMPTY: Mapping[str, datetime] = MappingProxyType({})
 # An element that was deleted and is imported again may have events of this moment, or of a clock that was ahead.
 EARLIER = """SELECT o.subject_id::text, max(o.time) FROM storage_event o
     WHERE o.subject_id = ANY(%s::uuid[]) AND o.time >= %s::timestamptz GROUP BY 1"""
@@ -34,17 +34,17 @@ class EventRows:
         self.author, self.types = author, types
         self._ids, self._places = ascending_ids(), count()
 
-    def write(self, facts: FileFacts) -> None:
-        found = facts.elements()
-        while batch := list(islice(found, ELEMENTS_AT_ONCE)):
-            earlier: dict[str, datetime] = dict(
-                fetch(EARLIER, [id_array(element for element, _ in batch), self.author.now])
-            )
-            copy_rows(Event, COLUMNS, [*self._rows(batch, earlier)])
-        announce_after_commit()
+    def write(self, elements: Sequence[tuple[str, ImportedElement]], rows: Sequence[str]) -> None:
+        """Write the rows of elements, which are made again if one of them has events that are later."""
+        earlier: dict[str, datetime] = dict(
+            fetch(EARLIER, [id_array(element for element, _ in elements), self.author.now])
+        )
+        copy_rows(Event, COLUMNS, [*self.rows(elements, earlier)] if earlier else rows)
 
-    def _rows(self, batch: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime]) -> Iterator[str]:
-        for element, known in batch:
+    def rows(
+        self, elements: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime] = EMPTY
+    ) -> Iterator[str]:
+        for element, known in elements:
             is_public = known.newest == known.published
             last = earlier.get(element)
             yield self._row(EventType.ELEMENT_CREATED, element, known, known.newest, known.state, is_public, "{}", last)

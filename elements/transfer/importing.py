@@ -30,11 +30,11 @@ from elements.models import (
     VersionName,
 )
 from elements.permission_sets.inheritance import rebuild_inherited
-from elements.transfer.copy_rows import ImportRows, RowMaker, write_elements
+from elements.transfer.copy_rows import ELEMENT_COLUMNS, ImportRows, RowMaker, element_rows
 from elements.transfer.event_rows import EventRows
 from elements.transfer.file_archives import import_files
 from elements.transfer.file_checks import Survey
-from elements.transfer.file_facts import explained
+from elements.transfer.file_facts import FileFacts, ImportedElement, explained
 from elements.transfer.files import read_lines
 from elements.transfer.lines import LineReader
 from elements.transfer.problem_summary import problem_count
@@ -44,14 +44,16 @@ from facets.configuration import Configuration, settled_configuration
 from repository_site.core.database.statements import fetch
 from repository_site.core.problems import Invalid
 from repository_site.core.terminal.progress import with_progress
+from storage.events.recording import announce_after_commit
 from storage.models import Storage, StoredFile, TenantModel
 from storage.quotas import begin_quota
-from storage.tenancy.bulk import ANALYSED, analyse_after_commit
+from storage.tenancy.bulk import ANALYSED, analyse_after_commit, copy_rows
 from storage.tenancy.migration_operations import constraint_name
 from storage.tenancy.scope import tenant_scope
 
 T = TypeVar("T")
 ASKED_AT_ONCE = 10_000
+PLACED_AT_ONCE = 5_000
 CALLER = "import_elements"
 SHORT_TURN = 0.0002  # seconds
 # Foreign keys within a batch, or to the storage. The database checks them with each batch, while the thread reads the
@@ -94,11 +96,11 @@ def import_elements(storage: Storage, path: str, *, dry_run: bool = False, files
             facts = survey.facts
             result = ImportResult(facts.count("element"), facts.count("version"), references, facts.count("shape"))
             if not dry_run:
-                write_elements(configuration, facts)
+                _write_elements(configuration, facts)
                 if configuration.sets:
                     rebuild_inherited()
                 _check_everything()
-                EventRows(Author(None, CALLER, ""), configuration.types).write(facts)
+                announce_after_commit()
                 if quota is not None:
                     quota.check()
                 _analyse(result)
@@ -127,6 +129,20 @@ def _read_and_write(reader: LineReader, survey: Survey, path: str, dry_run: bool
     if survey.problems:
         raise Invalid(problem_count(len(survey.problems)), survey.problems)
     return references
+
+
+def _write_elements(configuration: Configuration, facts: FileFacts) -> None:
+    """Write elements and their events. The thread makes the next rows while the database writes."""
+    events = EventRows(Author(None, CALLER, ""), configuration.types)
+    found = with_progress(facts.elements(), "Placing elements", facts.count("element"))
+
+    def made() -> Iterator[tuple[list[tuple[str, ImportedElement]], list[str], list[str]]]:
+        while batch := list(islice(found, PLACED_AT_ONCE)):
+            yield batch, element_rows(configuration, batch), [*events.rows(batch)]
+
+    for batch, rows, announced in _one_ahead(made()):
+        copy_rows(Element, ELEMENT_COLUMNS, rows)
+        events.write(batch, announced)
 
 
 def _analyse(result: ImportResult) -> None:
