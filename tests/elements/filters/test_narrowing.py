@@ -153,5 +153,5 @@ def test_elements_get_their_sets_wherever_they_are_written() -> None:
         for path in (ROOT / app).rglob("*.py")
         if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"elements/writing/statements.py", "elements/transfer/copy_rows.py"}
+    assert found == {"elements/writing/statements.py", "elements/transfer/importing.py"}
     assert "rebuild_inherited()" in (ROOT / "elements/transfer/importing.py").read_text(encoding="utf-8")
