@@ -33,7 +33,7 @@ from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.sizes.counting import OWNER, has_owner
-from facets.blueprint.cycles import Category
+from facets.blueprint.cycles import OPEN, Category
 from facets.blueprint.definitions import ElementType
 from facets.blueprint.private_content import USER_TYPE
 from facets.state_categories import CATEGORY_NAMES
@@ -42,6 +42,10 @@ from storage.pages import caller_of
 
 ENDING_SOON = timedelta(days=30)
 TAGS = "tags"
+# Versions that a page tests: with a look-up in an index for each, or with all of its texts.
+MOST_LOOKED_UP, MOST_READ = 10_000, 2_500
+# References that are followed; of more, each version that a page tests is looked up.
+MOST_REFERENCES = 5_000
 Elements = QuerySet[Element]
 
 
@@ -62,6 +66,14 @@ class ElementFilter(DropdownFilter):
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         raise NotImplementedError
+
+    def most_tested(self) -> int | None:
+        """Return the number of versions that a page tests, if no index finds the matches (D650)."""
+        return None
+
+    def has_few(self) -> bool:
+        """Whether an index finds all matches, and these are few."""
+        return False
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         raise NotImplementedError
@@ -126,6 +138,11 @@ class StateFilter(ElementFilter):
         found = elements.filter(newest__state=value)
         return found.filter(newest__category=meant.pop()) if len(meant) == 1 else found
 
+    def most_tested(self) -> int | None:
+        cycles = self.labels.configuration.blueprint.cycles
+        meant = {each.category for cycle in cycles for each in cycle.states if each.key == self.value()}
+        return MOST_LOOKED_UP if meant and not meant <= OPEN else None
+
 
 class StageFilter(ElementFilter):
     title = gettext_lazy("category of state")
@@ -136,6 +153,10 @@ class StageFilter(ElementFilter):
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         return elements.filter(newest__category=value) if value in set(Category) else elements.none()
+
+    def most_tested(self) -> int | None:
+        # An index has the open versions.
+        return MOST_LOOKED_UP if self.value() in set(Category) - OPEN else None
 
 
 class ValidityFilter(ElementFilter):
@@ -169,6 +190,9 @@ class ValidityFilter(ElementFilter):
             self.ENDED: Q(published_id__in=_ended(now)) | Q(published=None, newest__category=Category.RETIRED.value),
         }
         return elements.filter(conditions[value]) if value in conditions else elements.none()
+
+    def most_tested(self) -> int | None:
+        return MOST_LOOKED_UP if self.value() in (self.NOW, self.ENDED) else None
 
 
 def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
@@ -217,12 +241,31 @@ class ReferenceFilter(ElementFilter):
             widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?{query}"}
             yield choice
 
+    @cached_property
+    def target(self) -> UUID | None:
+        return caller_of(self.request).element_id if self.value() == ME else _guid(self.value() or "")
+
+    @cached_property
+    def references(self) -> QuerySet[Reference]:
+        """References to the chosen element, also of old versions."""
+        return Reference.objects.filter(context__in=sorted(self.contexts()), target_id=self.target)
+
+    @cached_property
+    def is_frequent(self) -> bool:
+        return self.references[: MOST_REFERENCES + 1].count() > MOST_REFERENCES
+
     def narrow(self, elements: Elements, value: str) -> Elements:
-        target = caller_of(self.request).element_id if value == ME else _guid(value)
-        if target is None:
+        if self.target is None:
             return elements.none()
-        written = Reference.objects.filter(context__in=sorted(self.contexts()), target_id=target)
-        return elements.filter(newest_id__in=written.values("version_id"))
+        if self.is_frequent:
+            return elements.filter(Exists(self.references.filter(version_id=OuterRef("newest_id"))))
+        return elements.filter(newest_id__in=self.references.values("version_id"))
+
+    def most_tested(self) -> int | None:
+        return MOST_LOOKED_UP if self.target and self.is_frequent else None
+
+    def has_few(self) -> bool:
+        return self.target is not None and not self.is_frequent
 
 
 class AuthorFilter(ReferenceFilter):
@@ -251,6 +294,9 @@ class OwnerFilter(ReferenceFilter):
             return super().narrow(elements, value)
         types = [each for each in self.labels.configuration.types.values() if has_owner(each)]
         return self.of_types(elements, types).filter(~owned)
+
+    def most_tested(self) -> int | None:
+        return MOST_LOOKED_UP if self.value() in self.fixed else super().most_tested()
 
 
 class TagFilter(ReferenceFilter):
@@ -291,6 +337,9 @@ class TranslationFilter(ElementFilter):
         tables = {"element": Element._meta.db_table, "version": ElementVersion._meta.db_table}
         missing = is_untranslated(reader.configuration, reader.audience, int(value), **tables)
         return elements.extra(where=[missing.sql], params=missing.parameters)  # noqa: S610  constants
+
+    def most_tested(self) -> int | None:
+        return MOST_READ if self.value() else None
 
 
 class PlaceFilter(ElementFilter):

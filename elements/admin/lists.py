@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, SEARCH_VAR
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.db.models import F, Model, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -34,11 +34,12 @@ from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.saved_lists import chosen_columns, saved_lists
-from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
+from elements.admin.searching import BY_NAME, FoundElements, elements_open_to, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
-from elements.models import Element, SavedList
+from elements.models import Element, ElementVersion, SavedList
 from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
+from elements.reading.lists.portions import Portion, read_portion
 from elements.reading.names import version_names_of
 from elements.reading.rows import VersionRow, references_of, row_columns
 from elements.sizes.counting import OWNER
@@ -46,14 +47,24 @@ from elements.tables.formats import TableFormat
 from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import Reading, ask_for, id_array, read_together, rows_of
-from repository_site.core.wording import clean_text
+from repository_site.core.wording import GUID, clean_text
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
-# Larger page numbers would overflow in the database.
-MAX_PAGE = 10_000_000
+# The version after which the page begins, if it shows a portion (D650).
+AFTER = "after"
+# To skip the elements before a page takes as long as to show so many pages.
+MAX_PAGE = 200
 CHANGERS = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if not granted <= READING)
+UP, DOWN = BY_NAME[0], f"-{BY_NAME[0]}"
+# Orders that an index has. By others, a list of at most so many elements is sorted.
+BY_INDEX = {
+    f"{sign}{name}"
+    for name in (UP, "newest__changed_on", "newest__created_on", "newest__valid_from", "id")
+    for sign in ("", "-")
+}
+MOST_SORTED = 10_000
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 
@@ -85,6 +96,8 @@ class ListPaginator(InfinitePaginator):
 
 class UncountedList(ChangeList):
     has_next = False
+    is_last = False
+    """Whether no page follows, although there are more rows."""
 
     @property
     def start(self) -> int:
@@ -92,7 +105,8 @@ class UncountedList(ChangeList):
         return (self.page_num - 1) * int(self.list_per_page)
 
     def show(self, rows: list[Any], *, has_next: bool) -> None:
-        self.result_list, self.has_next = rows, has_next
+        self.is_last = self.page_num == MAX_PAGE and has_next
+        self.result_list, self.has_next = rows, has_next and not self.is_last
         # The templates need these numbers, although nothing is counted.
         self.result_count = self.full_result_count = len(rows)
         self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
@@ -100,10 +114,25 @@ class UncountedList(ChangeList):
 
 
 class ElementList(UncountedList):
+    queryset: QuerySet[Element]
     found: FoundElements | None = None
     """Elements that the search text finds."""
 
     can_change = False
+    portion: Portion | None = None
+    """What the page looks through, if no index answers its filters."""
+
+    most_sorted = f"{MOST_SORTED}"
+    is_unsorted = False
+    """Whether the list is too long for the order that was chosen."""
+
+    next_after = ""
+    """The version after which the next portion begins."""
+
+    def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        # Like the number of the page, it does not belong to the address of the list.
+        self.filter_params.pop(AFTER, None)
+        return cast("dict[str, Any]", super().get_filters_params(params))
 
     def get_results(self, request: HttpRequest) -> None:
         self.can_change = can_change(caller_of(request))
@@ -113,7 +142,7 @@ class ElementList(UncountedList):
             self.found = search(labels.reader, self.queryset, text, is_sorted=ORDER_VAR in self.params)
             ids = self.found.ids[start : start + size + 1]
         else:
-            ids = list(self.queryset.values_list("id", flat=True)[start : start + size + 1])
+            ids = self._page_of(request)
         shown = [each for each in self.list_display if isinstance(each, AttributeColumn)]
         attributes = [each.key for each in shown]
         rows, self.saved, _badges = read_together(
@@ -128,11 +157,71 @@ class ElementList(UncountedList):
         self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
         self.attributes = offered_attributes(request, attributes)
 
+    def _page_of(self, request: HttpRequest) -> list[UUID]:
+        """Return the elements of the page, and one more if another page follows. It tests and sorts a bounded number of
+        elements, whatever the size of the storage (D650)."""
+        order = self.queryset.query.order_by[0]
+        tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
+        if any(spec.has_few() for spec in self.filter_specs):
+            return self._slice_of_all()
+        if not tested and order in BY_INDEX:
+            return self._slice(self.queryset.values_list("id", flat=True))
+        if self._has_at_most(request, min([*tested, MOST_SORTED])):
+            return self._slice_of_all()
+        if order not in (UP, DOWN):
+            self.is_unsorted, order = True, UP
+            self.queryset = self.queryset.order_by(*BY_NAME)
+        if not tested:
+            return self._slice(self.queryset.values_list("id", flat=True))
+        return self._portion_of(request, min(tested), is_descending=order == DOWN)
+
+    def _slice(self, ids: Sequence[UUID] | QuerySet[Element, UUID]) -> list[UUID]:
+        return list(ids[self.start : self.start + self.list_per_page + 1])
+
+    def _slice_of_all(self) -> list[UUID]:
+        # With a limit, the database would look for the first few matches in the order of all names.
+        return self._slice(list(self.queryset.values_list("id", flat=True)))
+
+    def _has_at_most(self, request: HttpRequest, most: int) -> bool:
+        """Whether the other filters leave at most so many elements."""
+        others = elements_open_to(labels_of(request).reader.audience)
+        for spec in self.filter_specs:
+            others = others if spec.most_tested() else spec.queryset(request, others)
+        return others[: most + 1].count() <= most
+
+    def _portion_of(self, request: HttpRequest, most: int, *, is_descending: bool) -> list[UUID]:
+        after = request.GET.get(AFTER, "").lower()
+        start = after if GUID.fullmatch(after) else None
+        self.portion = portion = read_portion(most, start, is_descending=is_descending)
+        limits = portion.condition(ElementVersion._meta.db_table)
+        found = self.queryset.extra(where=[limits.sql], params=limits.parameters)  # noqa: S610  constants
+        # The order of the index: the id of the version decides between equal names.
+        found = found.order_by(*((DOWN, "-newest_id") if is_descending else (UP, "newest_id")))
+        rows = list(found.values_list("id", "newest_id")[: self.list_per_page + 1])
+        if len(rows) > self.list_per_page:
+            self.next_after = str(rows[-2][1])
+        elif portion.until:
+            self.next_after = portion.until.version
+        return [element for element, _version in rows]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the page shows fewer elements than it can, because it has tested only a part of the storage."""
+        return bool(self.next_after) and not self.has_next
+
+    @property
+    def next_address(self) -> str:
+        return str(self.get_query_string({AFTER: self.next_after})) if self.next_after else ""
+
+    @property
+    def first_address(self) -> str:
+        return str(self.get_query_string()) if self.portion and self.portion.after else ""
+
     @property
     def bulk_address(self) -> str:
         """The page that changes all elements of this list; empty without the right to change any."""
         return (
-            f"{reverse('admin:elements_bulk')}{self.get_query_string(remove=[PAGE_VAR])}"
+            f"{reverse('admin:elements_bulk')}{self.get_query_string()}"
             if self.show_admin_actions and self.result_list
             else ""
         )
@@ -152,12 +241,12 @@ class ElementList(UncountedList):
     def suggestion_address(self) -> str:
         """The address of the list for the similar text that finds something."""
         suggestion = self.found.suggestion if self.found else ""
-        return str(self.get_query_string({SEARCH_VAR: suggestion}, [PAGE_VAR]))
+        return str(self.get_query_string({SEARCH_VAR: suggestion}))
 
     @property
     def table_addresses(self) -> list[tuple[str, str]]:
         """Name and address of each table with the elements of this list."""
-        query = self.get_query_string(remove=[PAGE_VAR])
+        query = self.get_query_string()
         return [(each.value, reverse("admin:elements_table", args=[each.value]) + query) for each in TableFormat]
 
     @property
@@ -172,7 +261,7 @@ class ElementList(UncountedList):
         for spec in self.filter_specs:
             if value := spec.value():
                 text = dict(spec.lookup_choices).get(value, value)
-                found.append((str(spec.title), text, self.get_query_string(remove=[spec.parameter_name])))
+                found.append((str(spec.title), text, self.get_query_string({spec.parameter_name: None})))
         return found
 
 
@@ -255,6 +344,7 @@ class ElementAdmin(StorageModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     show_add_link = True
     list_before_template = "back_office/elements/above_list.html"
+    list_after_template = "back_office/elements/below_list.html"
 
     class Media:
         css: ClassVar[dict[str, Any]] = {"all": ("back_office/elements.css",)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from elements.filters.compiling import FILLED, FIRST_FILLED
 from elements.filters.conditions import Condition
+from elements.reading.lists.portions import Portion
 from elements.reading.rows import IDENTITY, Audience, Identity
 from elements.writing.inputs import SERVER_ATTRIBUTES
 from facets.configuration import Configuration
@@ -25,23 +26,19 @@ class Untranslated:
 
 
 def read_untranslated(
-    configuration: Configuration, audience: Audience, lcid: int, *, facet: str | None, after: str | None, limit: int
+    configuration: Configuration, audience: Audience, lcid: int, portion: Portion, *, facet: str | None, limit: int
 ) -> list[Untranslated]:
-    """Return elements of a facet, or of all, in the order of their names, after the one with the id `after`. Versions
-    are those that the caller sees; attributes that the caller does not see are not looked at."""
+    """Return elements of a facet, or of all, in the order of their names. Versions are those that the caller sees, in a
+    portion of the storage; attributes that the caller does not see are not looked at."""
     names = _translatable(configuration, audience, facet)
-    # Comparing rows of keys gives the order of the list. The first condition is one that an index can use.
-    start = """AND v.sort_name >= (SELECT w.sort_name FROM wanted w)
-        AND (v.sort_name, e.id) > (SELECT w.sort_name, w.id FROM wanted w)"""
-    sql = f"""WITH wanted AS MATERIALIZED (SELECT v.sort_name, e.id FROM elements_element e
-            JOIN elements_elementversion v ON v.id = e.{audience.pointer} WHERE e.id = %s::uuid)
-        SELECT m.names, {IDENTITY} FROM elements_element e
+    bounds = portion.condition("v")
+    sql = f"""SELECT m.names, {IDENTITY} FROM elements_element e
             JOIN elements_elementversion v ON v.id = e.{audience.pointer}
             CROSS JOIN LATERAL (SELECT array_agg(p.name ORDER BY p.place) AS names
                 {_missing("e", "v")}) m
-        WHERE e.type_id = ANY(%s::uuid[]) AND m.names IS NOT NULL {start if after else ""}
-        ORDER BY v.sort_name, e.id LIMIT %s"""  # noqa: S608  constants
-    given = [after, to_json(names).decode(), str(lcid), *_PARAMETERS, id_array(names), limit]
+        WHERE e.type_id = ANY(%s::uuid[]) AND m.names IS NOT NULL AND {bounds.sql}
+        ORDER BY v.sort_name, v.id LIMIT %s"""  # noqa: S608  constants
+    given = [to_json(names).decode(), str(lcid), *_PARAMETERS, id_array(names), *bounds.parameters, limit]
     return [Untranslated(Identity._make(row[1:]), row[0]) for row in fetch(sql, given)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -12,9 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.detail import office_context
+from elements.admin.filters import MOST_READ
 from elements.admin.labels import OfficeLabels, labels_of, page_address
 from elements.cultures.missing import Untranslated, read_untranslated
 from elements.locks import CHANGEABLE
+from elements.reading.lists.portions import read_portion
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import ReadPage
@@ -33,11 +34,11 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
     # Otherwise people would have to look into every facet.
     facet = given["facet"] if given.get("facet") in names else ""
     after = given.get("after", "").lower()
+    portion = read_portion(MOST_READ, after if GUID.fullmatch(after) else None)
     audience, only = labels.reader.audience, facet or None
-    read = partial(read_untranslated, labels.configuration, audience, int(lcid), facet=only, limit=PAGE_SIZE + 1)
-    # The element may have been deleted meanwhile; nothing after it does not mean that nothing is missing.
-    found = (read(after=after) if GUID.fullmatch(after) else []) or read(after=None)
-    shown = found[:PAGE_SIZE]
+    found = read_untranslated(labels.configuration, audience, int(lcid), portion, facet=only, limit=PAGE_SIZE + 1)
+    shown, is_full = found[:PAGE_SIZE], len(found) > PAGE_SIZE
+    end = shown[-1].identity.version if is_full else portion.until.version if portion.until else ""
     context = {
         **office_context(request, _("Translations"), is_below_list=False),
         "cultures": [
@@ -54,8 +55,10 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
         ],
         "rows": _rows(labels, shown),
         "culture": cultures[lcid],
-        "next": _address(lcid, facet, after=shown[-1].identity.element) if len(found) > PAGE_SIZE else "",
-        "first": _address(lcid, facet) if after else "",
+        "next": _address(lcid, facet, after=end) if end else "",
+        "first": _address(lcid, facet) if portion.after else "",
+        # Versions that the page has tested, if there may be more elements although it is not full.
+        "tested": MOST_READ if end and not is_full else None,
     }
     return ReadPage(request, "back_office/elements/translations.html", context)
 

@@ -1,0 +1,174 @@
+"""Pages that test a part of a storage at a time show the same elements as one page that tests all (D650)."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from elements.admin import filters
+from elements.admin.cultures import translations
+from elements.models import Element, ElementVersion
+from elements.reading.lists.portions import read_portion
+from storage.models import Storage
+from storage.options import Role
+from storage.tenancy.scope import tenant_scope
+from tests.elements.handbook import ID
+from tests.elements.office import Office
+
+pytestmark = pytest.mark.django_db
+LIST, TRANSLATIONS = "elements/element/", "translations/"
+GONE = "ffffffff-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def office(handbook: Storage) -> Office:
+    with tenant_scope(handbook):
+        # The id of the version decides between equal names.
+        ElementVersion.objects.filter(element_id__in=[ID["anna"], ID["ben"], ID["invoice"]]).update(sort_name="same")
+    return Office(handbook, Role.ANALYZER, Role.ADMINISTRATOR)
+
+
+def elements_of(page: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"/elements/element/([0-9a-f-]{36})/change", page)))
+
+
+def followed(office: Office, path: str) -> tuple[list[str], int]:
+    """Return the elements of all pages in their order, and the number of pages."""
+    address, found, pages = path, list[str](), 0
+    while address:
+        response = office.get(address)
+        assert response.status_code == 200
+        page = response.content.decode()
+        text = page[page.index('id="content"') :]
+        found += elements_of(text)
+        pages += 1
+        next_page = re.search(r'<a [^>]*?rel="next" href="([^"]*)"|<a [^>]*?href="([^"]*)">Next page', text)
+        target = html.unescape(next_page[1] or next_page[2]) if next_page else ""
+        address = target if target.startswith("/") or not target else path.partition("?")[0] + target
+        assert pages < 100
+    return found, pages
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "pages"),
+    [
+        (LIST, {"owner": "none", "diagrams": "with"}, 8),
+        (LIST, {"owner": "none", "o": "-1"}, 8),
+        (LIST, {"owner": "set", "o": "1"}, 8),
+        (LIST, {"untranslated": "1031", "facet": "processes"}, 8),
+        (TRANSLATIONS, {"culture": "1031"}, 8),
+        (TRANSLATIONS, {"culture": "1033", "facet": "users"}, 8),
+    ],
+)
+def test_portions_show_what_one_page_shows(
+    office: Office, monkeypatch: pytest.MonkeyPatch, path: str, query: dict[str, str], pages: int
+) -> None:
+    address = f"{path}?{urlencode(query)}"
+    whole, one = followed(office, address)
+    assert one == 1
+    for module, name in ((filters, "MOST_LOOKED_UP"), (filters, "MOST_READ"), (translations, "MOST_READ")):
+        monkeypatch.setattr(module, name, 3)
+    found, number = followed(office, address)
+    assert found == whole
+    assert number > pages
+
+
+def test_full_pages_of_portions(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is full ends with its last element, and the next one begins there."""
+    address = f"{LIST}?untranslated=1031&diagrams=with"
+    whole, _pages = followed(office, address)
+    monkeypatch.setattr(filters, "MOST_READ", 7)
+    monkeypatch.setattr("elements.admin.lists.ElementAdmin.list_per_page", 2)
+    assert followed(office, address)[0] == whole
+
+
+def test_a_page_says_what_it_has_tested(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 4)
+    page = office.page(f"{LIST}?owner=none")
+    assert "This page has tested 4 versions, in the order of their names. There may be more elements. Continue" in page
+    assert "Page 1" not in page
+    # An index finds the elements of an owner, and those of a short list are all tested.
+    for query in (f"owner={ID['anna']}", "owner=none&facet=users"):
+        assert "has tested" not in office.page(f"{LIST}?{query}")
+    assert office.page(f"{LIST}?owner=none&after={GONE}") == page
+
+
+def test_a_long_list_is_sorted_by_indexes_only(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_version, by_change, by_name = f"{LIST}?o=4", f"{LIST}?o=7", LIST
+    sorted_by_change = followed(office, by_change)
+    monkeypatch.setattr("elements.admin.lists.MOST_SORTED", 5)
+    assert followed(office, by_version) == followed(office, by_name)
+    assert followed(office, by_change) == sorted_by_change
+    note = "elements cannot be sorted by this column, so they are sorted by name."
+    assert [note in office.page(each) for each in (by_version, by_change, by_name)] == [True, False, False]
+    # Filters make the list short enough.
+    short = f"{by_version}&facet=users"
+    assert note not in office.page(short)
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 4)
+    page = office.page(f"{by_version}&owner=none")
+    assert note in page
+    assert "has tested 4 versions" in page
+
+
+def test_elements_of_a_frequent_target(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"{LIST}?author={ID['anna']}&diagrams=with"
+    found, _pages = followed(office, address)
+    assert found
+    monkeypatch.setattr(filters, "MOST_REFERENCES", 1)
+    assert followed(office, address) == (found, 1)
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 3)
+    assert followed(office, address)[0] == found
+
+
+def test_lists_have_a_last_page(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elements.admin.lists.MAX_PAGE", 2)
+    monkeypatch.setattr("elements.admin.lists.ElementAdmin.list_per_page", 3)
+    more = "More entries follow. Use filters or the search to find them."
+    first, last, later = (office.get(f"{LIST}?p={page}").content.decode() for page in (1, 2, 3))
+    assert [more in page for page in (first, last, later)] == [False, True, True]
+    assert ['rel="next"' in page for page in (first, last, later)] == [True, False, False]
+    assert elements_of(last) == elements_of(later) != elements_of(first)
+
+
+def test_the_address_of_a_list_has_no_place(handbook: Storage, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links to all elements of the list, and to the list in another order, do not begin at the portion."""
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 5)
+    with tenant_scope(handbook):
+        start = read_portion(5, None).until
+    assert start
+    page = office.get(f"{LIST}?owner=none&after={start.version}").content.decode()
+    [following] = set(re.findall(r'rel="next" href="([^"]*)', page))
+    assert set(re.findall(r"""[^"' ]*after=[^"' ]*""", page)) == {following}
+    assert 'rel="first" href="?owner=none"' in page
+
+
+def test_changing_all_elements_keeps_the_filter_by_place(office: Office) -> None:
+    """Django removes all parameters that begin with p together with the number of the page."""
+    page = office.get(f"{LIST}?place=root").content.decode()
+    [address] = re.findall(r'href="([^"]*/elements/bulk/[?][^"]*)"', page)
+    assert address.endswith("?place=root")
+    assert set(re.findall(r'href="([^"]*/table/[^"]*)"', page)) == {
+        f"/acme/handbook/admin/elements/element/table/{each}/?place=root" for each in ("csv", "xlsx")
+    }
+
+
+def test_portions_cover_all_versions_once(handbook: Storage) -> None:
+    with tenant_scope(handbook):
+        every = list(ElementVersion.objects.order_by("sort_name", "id").values_list("id", flat=True))
+        for is_descending in (False, True):
+            found, after = list[object](), None
+            while True:
+                portion = read_portion(4, after, is_descending=is_descending)
+                limits = portion.condition("elements_elementversion")
+                inside = ElementVersion.objects.extra(where=[limits.sql], params=[*limits.parameters])
+                found += inside.order_by("sort_name", "id").values_list("id", flat=True)[:: -1 if is_descending else 1]
+                if portion.until is None:
+                    break
+                assert inside.count() == 4
+                after = portion.until.version
+            assert found == (every[::-1] if is_descending else every)
+        assert Element.objects.count() < len(every)
+        assert read_portion(4, GONE) == read_portion(4, None)
