@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -202,6 +202,9 @@ def _one_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
     finally:
         is_left.set()
+        # The thread may wait for room, and would keep its items for ever.
+        with suppress(Empty):
+            made.get_nowait()
         sys.setswitchinterval(usual)
 
 
