@@ -23,6 +23,8 @@ COLUMNS = (
     "is_public", "data",
 )  # fmt: skip
 MOMENT = timedelta(microseconds=1)
+# Events of an element: it is created, and a version is published.
+EVENTS_AT_MOST = 2
 EMPTY: Mapping[str, datetime] = MappingProxyType({})
 # An element that was deleted and is imported again may have events of this moment, or of a clock that was ahead.
 EARLIER = """SELECT o.subject_id::text, max(o.time) FROM storage_event o
@@ -30,46 +32,53 @@ EARLIER = """SELECT o.subject_id::text, max(o.time) FROM storage_event o
 
 
 class EventRows:
+    """Makes rows of events. A thread and its caller can do so at the same time: they share no counter."""
+
     def __init__(self, author: Author, types: Mapping[str, ElementType]) -> None:
         self.author, self.types = author, types
-        self._ids, self._places = ascending_ids(), count()
+        # Read here: a thread does not have the clock of its caller (`changes_at`).
+        self.now = author.now
 
-    def write(self, elements: Sequence[tuple[str, ImportedElement]], rows: Sequence[str]) -> None:
+    def write(self, first: int, elements: Sequence[tuple[str, ImportedElement]], rows: Sequence[str]) -> None:
         """Write the rows of elements, which are made again if one of them has events that are later."""
-        earlier: dict[str, datetime] = dict(
-            fetch(EARLIER, [id_array(element for element, _ in elements), self.author.now])
-        )
-        copy_rows(Event, COLUMNS, [*self.rows(elements, earlier)] if earlier else rows)
+        earlier: dict[str, datetime] = dict(fetch(EARLIER, [id_array(element for element, _ in elements), self.now]))
+        copy_rows(Event, COLUMNS, [*self.rows(first, elements, earlier)] if earlier else rows)
 
     def rows(
-        self, elements: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime] = EMPTY
+        self, first: int, elements: Sequence[tuple[str, ImportedElement]], earlier: Mapping[str, datetime] = EMPTY
     ) -> Iterator[str]:
+        """Return the rows of elements in the order of the file. `first` is the place of the first of them."""
+        ids, moments = ascending_ids(), count(first * EVENTS_AT_MOST)
         for element, known in elements:
             is_public = known.newest == known.published
             last = earlier.get(element)
-            yield self._row(EventType.ELEMENT_CREATED, element, known, known.newest, known.state, is_public, "{}", last)
+            start = next(ids), self._time(next(moments), last)
+            yield self._row(*start, EventType.ELEMENT_CREATED, element, known, known.newest, known.state, is_public)
             if self.types[known.type].is_versioned and known.published:
                 data = to_json({"version": f"{known.published_major}.{known.published_minor}"}).decode()
-                last = last and last + MOMENT
+                start = next(ids), self._time(next(moments), last and last + MOMENT)
                 state = known.published_state
-                yield self._row(EventType.VERSION_RELEASED, element, known, known.published, state, True, data, last)
+                yield self._row(*start, EventType.VERSION_RELEASED, element, known, known.published, state, True, data)
+
+    def _time(self, moment: int, last: datetime | None) -> datetime:
+        """Return a time that is later than the last event of the element (D325)."""
+        now = self.now + moment * MOMENT
+        return now if last is None else max(now, last + MOMENT)
 
     def _row(
         self,
+        id: str,
+        time: datetime,
         type: EventType,
         element: str,
         known: ImportedElement,
         version: str | None,
         state: str,
         is_public: bool,
-        data: str,
-        last: datetime | None,
+        data: str = "{}",
     ) -> str:
-        """Return an event that is later than the last one of the element (D325)."""
-        now = self.author.now + next(self._places) * MOMENT
-        time = now if last is None else max(now, last + MOMENT)
         element_type = self.types[known.type]
         kind = element_type.facet, element_type.key, copy_text(state or element_type.static_state)
         caller = self.author.label, self.author.request_id
-        what = next(self._ids), type.value, time.isoformat(), element, version
+        what = id, type.value, time.isoformat(), element, version
         return copy_row(*what, *kind, *caller, "t" if is_public else "f", data)

@@ -4,6 +4,7 @@ as one of thousands."""
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ MEMORY = 32_768
 # References, and lines with one of them, that are collected before they are written: many lines share a reference.
 MOST_REFERENCES = 20_000
 MOST_LINES = 200_000
+# Rows that are fetched together, under one lock.
+ROWS_AT_ONCE = 1_000
 SCHEMA = """
     CREATE TABLE element (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, type TEXT, line INTEGER, creation TEXT,
         newest TEXT, major INTEGER, minor INTEGER, state TEXT, published TEXT, published_major INTEGER,
@@ -67,9 +70,15 @@ class ImportedElement:
 
 
 class FileFacts:
-    """Tables of facts. A thread adds lines; another one reads when all are added."""
+    """Tables of facts. A thread adds lines; another one reads when all are added.
+
+    An import that stops closes them while its thread may still use them. The lock makes closing wait for the statement
+    of the thread: otherwise SQLite uses freed memory, and the process crashes. Later statements raise ProgrammingError.
+    """
 
     def __init__(self) -> None:
+        # Reentrant, because rows that are written can come from rows that are read.
+        self._lock = threading.RLock()
         # Without a name, the database is a temporary file, of which SQLite writes only what does not fit in memory.
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._references: dict[tuple[str, str, TransferReference], list[int]] = {}
@@ -80,21 +89,32 @@ class FileFacts:
         )
 
     def close(self) -> None:
-        self._database.close()
+        with self._lock:
+            self._database.close()
 
     def execute(self, sql: str, *values: Any) -> int:
         """Execute a statement and return the number of rows that it has changed."""
-        return self._database.execute(sql, values).rowcount
+        with self._lock:
+            return self._database.execute(sql, values).rowcount
 
     def write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        self._database.executemany(sql, rows)
+        with self._lock:
+            self._database.executemany(sql, rows)
 
     def rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Return rows while SQLite finds them."""
-        return self._database.execute(sql, values)
+        with self._lock:
+            found = self._database.execute(sql, values)
+            rows = found.fetchmany(ROWS_AT_ONCE)
+        while rows:
+            yield from rows
+            with self._lock:
+                rows = found.fetchmany(ROWS_AT_ONCE)
 
     def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        return next(self.rows(sql, *values), None)
+        with self._lock:
+            found: tuple[Any, ...] | None = self._database.execute(sql, values).fetchone()
+            return found
 
     def count(self, table: str) -> int:
         return int(next(self.rows(f"SELECT count(*) FROM {table}"))[0])  # noqa: S608  a constant

@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -136,13 +136,15 @@ def _write_elements(configuration: Configuration, facts: FileFacts) -> None:
     events = EventRows(Author(None, CALLER, ""), configuration.types)
     found = with_progress(facts.elements(), "Placing elements", facts.count("element"))
 
-    def made() -> Iterator[tuple[list[tuple[str, ImportedElement]], list[str], list[str]]]:
+    def made() -> Iterator[tuple[int, list[tuple[str, ImportedElement]], list[str], list[str]]]:
+        first = 0
         while batch := list(islice(found, PLACED_AT_ONCE)):
-            yield batch, element_rows(configuration, batch), [*events.rows(batch)]
+            yield first, batch, element_rows(configuration, batch), [*events.rows(first, batch)]
+            first += len(batch)
 
-    for batch, rows, announced in _one_ahead(made()):
+    for first, batch, rows, announced in _one_ahead(made()):
         copy_rows(Element, ELEMENT_COLUMNS, rows)
-        events.write(batch, announced)
+        events.write(first, batch, announced)
 
 
 def _analyse(result: ImportResult) -> None:
@@ -200,6 +202,9 @@ def _one_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
     finally:
         is_left.set()
+        # The thread may wait for room, and would keep its items for ever.
+        with suppress(Empty):
+            made.get_nowait()
         sys.setswitchinterval(usual)
 
 

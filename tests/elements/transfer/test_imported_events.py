@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 from django.db.models import F
 from django.utils import timezone
 
+from elements.transfer import event_rows, importing
 from elements.transfer.importing import import_elements
-from elements.writing.authors import Author
+from elements.writing.authors import Author, changes_at
 from elements.writing.events import ElementEvent, event_statements
 from elements.writing.statements import execute_together
 from facets.models import ElementType
 from storage.models import Event, EventType, Storage, StorageRevision
+from storage.tenancy.bulk import ascending_ids
 from storage.tenancy.scope import tenant_scope
 from tests.elements.transfer_files import guid, line, version, write
 from tests.factories import StorageFactory
@@ -73,6 +77,39 @@ def test_events_of_an_import_are_later_than_those_of_a_deleted_element(house: St
         times = {subject: list(_times(subject)) for subject in (guid(1), guid(2))}
     assert times[guid(1)][0] < ahead
     assert times[guid(2)] == [ahead, ahead + timedelta(microseconds=1), ahead + timedelta(microseconds=2)]
+
+
+def test_events_are_made_again_while_a_thread_makes_the_next_ones(
+    house: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow_ids() -> Iterator[str]:
+        for id in ascending_ids():
+            sleep(0.01)
+            yield id
+
+    monkeypatch.setattr(event_rows, "ascending_ids", slow_ids)
+    monkeypatch.setattr(importing, "PLACED_AT_ONCE", 2)
+    numbers = range(1, 13)
+    ahead = timezone.now() + timedelta(hours=1)
+    with tenant_scope(house):
+        fields: dict[str, Any] = {"caller_label": "", "request_id": "", "is_public": False, "data": {}}
+        for number in (1, 4, 5):
+            Event.objects.create(type=EventType.ELEMENT_DELETED, time=ahead, subject_id=guid(number), **fields)
+    import_elements(house, write(tmp_path / "some.ndjson", *(line(number) for number in numbers)))
+    with tenant_scope(house):
+        created = Event.objects.filter(type=CREATED).order_by("time", "id")
+        assert [str(event.subject_id) for event in created if event.time < ahead] == [
+            guid(number) for number in numbers if number not in (1, 4, 5)
+        ]
+        assert {str(event.subject_id) for event in created if event.time > ahead} == {guid(1), guid(4), guid(5)}
+
+
+def test_events_of_an_import_have_the_time_of_the_changes(house: Storage, tmp_path: Path) -> None:
+    moment = timezone.now() - timedelta(days=75)
+    with changes_at(moment):
+        import_elements(house, write(tmp_path / "some.ndjson", line(1)))
+    with tenant_scope(house):
+        assert list(_times(guid(1))) == [moment]
 
 
 def test_the_state_of_an_event_may_have_any_characters(house: Storage, tmp_path: Path) -> None:
