@@ -110,7 +110,15 @@ class OfficeLabels(Labels):
     def _date(self, moment: datetime | None, form: str) -> str:
         if moment is None or is_no_end(moment):
             return ""
-        return formats.date_format(moment.astimezone(self.reader.zone), form)
+        # Many rows of a page have the same times, and formatting one takes 60 µs.
+        known = self._dates.get((moment, form))
+        if known is None:
+            known = self._dates[moment, form] = formats.date_format(moment.astimezone(self.reader.zone), form)
+        return known
+
+    @cached_property
+    def _dates(self) -> dict[tuple[datetime, str], str]:
+        return {}
 
     @cached_property
     def titles(self) -> Mapping[str, str]:

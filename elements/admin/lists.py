@@ -134,6 +134,11 @@ class ElementList(UncountedList):
         self.filter_params.pop(AFTER, None)
         return cast("dict[str, Any]", super().get_filters_params(params))
 
+    def get_ordering_field(self, field_name: Any) -> Any:
+        # The column of types has the name of a field, which Django would prefer.
+        column = field_name if callable(field_name) else getattr(self.model_admin, field_name, None)
+        return getattr(column, "admin_order_field", None)
+
     def get_results(self, request: HttpRequest) -> None:
         self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
@@ -338,6 +343,7 @@ class ElementAdmin(StorageModelAdmin):
     )  # fmt: skip
     list_per_page = PAGE_SIZE
     list_fullwidth = True
+    has_plain_cells = True
     search_fields = ("newest__sort_name",)
     search_help_text = _("Words, or an id")
     ordering = BY_NAME

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cache
 from typing import Any, ClassVar
@@ -10,14 +10,16 @@ from typing import Any, ClassVar
 from django.contrib.admin import display
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext as text_of_theme
 from unfold.admin import ModelAdmin, checkbox
 from unfold.templatetags import unfold_list
 
@@ -26,8 +28,9 @@ from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
-# Placeholder for the value of a checkbox.
+# Placeholder for the value of a checkbox, and for the id of a row.
 VALUE = "the-value"
+BOX = "action_checkbox"
 _all_headers = unfold_list.result_headers
 
 
@@ -39,6 +42,41 @@ def _headers_once(changes: Any) -> Iterator[dict[str, Any]]:
 
 
 unfold_list.result_headers = _headers_once
+_all_cells = unfold_list.items_for_result
+
+
+def _plain_cells(changes: Any, row: Model, form: Any) -> Iterator[SafeString]:
+    """Return the cells of a row as the theme does, for a list whose columns are texts. The theme makes the classes, the
+    label and the address of each cell again, which was a third of the work."""
+    if not getattr(changes.model_admin, "has_plain_cells", False) or changes.is_popup:
+        yield from _all_cells(changes, row, form)
+        return
+    if not hasattr(changes, "known_cells"):
+        changes.known_cells = list(_frames(changes, row))
+    for text_of, before, after in changes.known_cells:
+        text = conditional_escape(text_of(row))
+        yield mark_safe(f"{before.replace(VALUE, str(row.pk))}{text}{after}")  # noqa: S308  escaped
+
+
+def _frames(changes: Any, row: Model) -> Iterator[tuple[Callable[[Model], str], str, str]]:
+    """Yield the function of each column, with the markup around its text. The first column after the box is a link."""
+    kept = {"preserved_filters": changes.preserved_filters, "opts": changes.opts}
+    address = add_preserved_filters(kept, changes.url_for_result(row)).replace(str(row.pk), VALUE)
+    link = format_html('<a href="{}" class="{}" >', address, " ".join(unfold_list.LINK_CLASSES))
+    linked = int(changes.list_display[0] == BOX)
+    for place, (name, header) in enumerate(zip(changes.list_display, _headers_once(changes), strict=True)):
+        column = name if callable(name) else getattr(changes.model_admin, name)
+        classes = [f"field-{column.__name__}", *unfold_list.ROW_CLASSES]
+        label, tag = header["text"] if place else text_of_theme("Select record"), "td"
+        if name == BOX:
+            classes = unfold_list.CHECKBOX_CLASSES
+        if place == linked:
+            label, tag = header["text"], "th"
+        before = format_html('<{} class="{}" data-label="{}">', tag, " ".join(classes), label)
+        yield column, f"{before}{link}" if place == linked else before, f"{'</a>' * (place == linked)}</{tag}>"
+
+
+unfold_list.items_for_result = _plain_cells
 
 
 @cache
@@ -52,6 +90,9 @@ def _box(language: str) -> tuple[str, str]:
 class OwnFilters(ModelAdmin):
     """List that accepts only its own filters. Django would accept any condition on any column from the address, which
     allows guessing at hidden values, and values that the database cannot compare."""
+
+    has_plain_cells = False
+    """Whether all columns are functions of the row that return texts."""
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         offered: set[str] = set()

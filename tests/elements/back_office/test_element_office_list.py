@@ -340,3 +340,23 @@ def test_versions_are_sorted_by_their_numbers(handbook: Storage, office: Office)
 def _texts(office: Office, query: str) -> list[str]:
     page = office.get(f"{LIST}?{query}").content.decode()
     return [re.sub(r"<[^>]+>", " ", each) for each in re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL)]
+
+
+def test_cells_are_those_of_the_theme(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(handbook, Role.ANALYZER)
+    pages = []
+    for is_plain in (True, False):
+        monkeypatch.setattr(ElementAdmin, "has_plain_cells", is_plain)
+        for query in ("", "columns=state,owner,element_id&owner=set", "columns=a.description&o=-2&_popup=1"):
+            page = office.get(f"{LIST}?{query}").content.decode()
+            pages.append(re.findall(r"<t[hd] class.*?</t[hd]>", page, re.DOTALL))
+    assert pages[:3] == pages[3:]
+    assert min(len(page) for page in pages) > 5
+
+
+def test_the_column_of_types(office: Office) -> None:
+    """Its name is that of a field, which the list does not read."""
+    assert "Anna Berg User User Ben Cole" in main_text(office.get(f"{LIST}?columns=type"))
+    up, down = (rows(office, f"columns=type&o={sign}2") for sign in ("", "-"))
+    assert up != down
+    assert sorted(up) == sorted(down) == sorted(EVERYTHING)
