@@ -43,7 +43,7 @@ from storage.pages import caller_of
 ENDING_SOON = timedelta(days=30)
 TAGS = "tags"
 # Versions that a page tests: with a look-up in an index for each, or with all of its texts.
-MOST_LOOKED_UP, MOST_READ = 10_000, 2_500
+MOST_LOOKED_UP, MOST_READ = 5_000, 2_000
 # References that are followed; of more, each version that a page tests is looked up.
 MOST_REFERENCES = 5_000
 Elements = QuerySet[Element]

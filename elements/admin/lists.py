@@ -64,7 +64,7 @@ BY_INDEX = {
     for name in (UP, "newest__changed_on", "newest__created_on", "newest__valid_from", "id")
     for sign in ("", "-")
 }
-MOST_SORTED = 10_000
+MOST_SORTED = 5_000
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 
