@@ -69,6 +69,8 @@ def find(reader: Reader, text: str, only: HitFilter = ALL, limit: int = MOST_HIT
     if versions := versions_with_id(reader.audience, text):
         return SearchResult((), Found(versions, len(versions), ()))
     try:
-        return Search(reader.configuration, reader.audience).find(SearchRequest(text, only=only, limit=limit))
+        return Search(reader.configuration, reader.audience).find(
+            SearchRequest(text, only=only, limit=limit, for_page=True)
+        )
     except Unreadable:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlencode
 
@@ -81,7 +81,8 @@ class SearchPage:
         names = ((name,) if name else () for name in (query.facet, query.type, query.state))
         only = hit_filter(self.search.searchable.types, *names)
         offset = (query.page - 1) * PAGE
-        request = SearchRequest(query.text, only=only, limit=PAGE, offset=offset, reading=self.visit.lcid)
+        given = SearchRequest(query.text, only=only, limit=PAGE, offset=offset)
+        request = replace(given, reading=self.visit.lcid, for_page=True)
         try:
             return self.search.run(request)
         except Unreadable:

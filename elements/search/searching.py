@@ -34,6 +34,8 @@ class SearchRequest:
     offset: int = 0
     reading: int | None = None
     """Culture of excerpts if possible, for a text in any language."""
+    for_page: bool = False
+    """Whether a page shows the result: it tests fewer elements than the API."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,15 @@ class Search:
     def _find(self, request: SearchRequest) -> tuple[Expanded, Found]:
         cultures: Collection[int] = self.configuration.cultures.data if request.culture is None else [request.culture]
         expanded = expand(read_text(request.text), cultures)
-        found = find(expanded, self.audience, self.searchable, request.only, request.limit, request.offset)
+        wanted = request.only, request.limit, request.offset
+        found = find(expanded, self.audience, self.searchable, *wanted, for_page=request.for_page)
         return expanded, found
 
     def _suggestion(self, request: SearchRequest, expanded: Expanded) -> str | None:
         text = similar_text(expanded, lambda words: seen_words(words, self.audience, self.searchable))
         if text is None:
             return None
-        _, found = self._find(SearchRequest(text, request.culture, limit=0))
+        _, found = self._find(SearchRequest(text, request.culture, limit=0, for_page=request.for_page))
         return text if found.counts else None
 
     def _hits(self, found: Found, expanded: Expanded, culture: int | None) -> list[SearchHit]:

@@ -31,7 +31,7 @@
         this.tested += Number(part.dataset.portion);
         this.link.href = part.dataset.next;
         const number = this.tested.toLocaleString(document.documentElement.lang);
-        this.status.textContent = this.status.dataset.progress.replace("%(number)s", number);
+        this.status.textContent = `${this.status.dataset.progress} ${number}`;
       }
     }
 

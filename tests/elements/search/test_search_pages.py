@@ -170,6 +170,11 @@ def test_every_hit_is_on_one_page(handbook: Storage, monkeypatch: pytest.MonkeyP
 
 def test_a_frequent_word_is_not_searched_to_the_end(handbook: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [each for each in lines("q=order") if "so frequent" in each]
+    monkeypatch.setattr("elements.search.finding.PAGE_CANDIDATES", 1)
+    assert [each for each in lines("q=order") if "so frequent" in each]
+    # The API tests more (D650).
+    found = Client().get(f"{ROOT}/_api/rest/search?q=order").json()
+    assert (found["isComplete"], found["count"]) == (True, 1)
     monkeypatch.setattr("elements.search.finding.MOST_CANDIDATES", 0)
     assert [each for each in lines("q=order") if "so frequent" in each]
 
