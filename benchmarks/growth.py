@@ -44,7 +44,7 @@ PAGES = {
     "office, overview": "{base}/admin/",
     "office, my work": "{base}/admin/my-work/",
     "office, list of elements": "{base}/admin/elements/element/",
-    "office, list of elements with an owner": "{base}/admin/elements/element/?owner=set",
+    "office, list of retired elements": "{base}/admin/elements/element/?stage=retired",
     "office, list of ended elements": "{base}/admin/elements/element/?validity=ended",
     "office, list of elements by version": "{base}/admin/elements/element/?o=4",
     "office, list of found elements": "{base}/admin/elements/element/?q=input",

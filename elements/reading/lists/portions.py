@@ -57,4 +57,7 @@ def read_portion(most: int, after: str | None, *, is_descending: bool = False) -
 
 
 def _compared(version: str, sign: str, place: Place) -> Condition:
-    return Condition(f"({version}.sort_name, {version}.id) {sign} (%s, %s::uuid)", (place.name, place.version))
+    # PostgreSQL cannot estimate a comparison of rows, and would read the whole table.
+    estimated = f"{version}.sort_name {sign[0]}= %s"
+    sql = f"({estimated} AND ({version}.sort_name, {version}.id) {sign} (%s, %s::uuid))"
+    return Condition(sql, (place.name, place.name, place.version))
