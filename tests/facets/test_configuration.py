@@ -272,6 +272,8 @@ def test_answers_are_rendered_once_per_revision(
     assert api.get(address).content == first
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_storages_with_equal_configurations_share_compiled_values(small: Storage) -> None:
     """Storages share compiled values until one of them changes."""
     first, second, third = (StorageFactory.create(key=key, template="standard") for key in ("one", "two", "three"))
@@ -304,6 +306,8 @@ def test_the_same_types_with_other_ids_are_another_configuration(small: Storage)
     assert dict(same.type_ids) == ids
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_unused_configurations_are_freed_at_once(api: ApiClient) -> None:
     """Server processes run the garbage collector very seldom, so reference cycles would stay in memory."""
 

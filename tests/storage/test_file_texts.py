@@ -67,6 +67,7 @@ def test_contents_without_text(read: Callable[[bytes], ReadText], content: bytes
     assert read(content) == ReadText(state)
 
 
+@pytest.mark.long
 def test_long_texts_are_cut(read: Callable[[bytes], ReadText]) -> None:
     whole = b"word " * MOST
     for content in (whole, docx(whole.decode()), docx(*["ten letters"] * 30_000), b"w" * 2 * MOST):
@@ -86,11 +87,13 @@ def test_text_before_the_damage_stays(read: Callable[[bytes], ReadText]) -> None
     assert read(begin + b"<< /Filter /Strange /Length" + end) == ReadText(State.CUT, "first")
 
 
+@pytest.mark.long
 def test_a_bomb_is_not_unpacked(read: Callable[[bytes], ReadText]) -> None:
     # Read to its end, it would be unreadable.
     assert read(zipped({"word/document.xml": b"<p>" + b" " * text_process.UNPACKED})) == ReadText(State.EMPTY)
 
 
+@pytest.mark.long
 def test_a_process_that_needs_too_long_is_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Callable[[bytes], ReadText]
 ) -> None:
@@ -121,6 +124,7 @@ def test_the_process_gets_no_secrets(
     assert read(b"") == ReadText(State.READ, "[] False")
 
 
+@pytest.mark.long
 def test_limits_of_the_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Callable[[bytes], ReadText]
 ) -> None:

@@ -287,6 +287,7 @@ def linked(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
+@pytest.mark.long
 def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage) -> None:
     office = Office(linked, Role.ADMINISTRATOR)
 

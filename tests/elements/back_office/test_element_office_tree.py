@@ -206,6 +206,7 @@ def test_a_branch_shows_more_children_on_request(office: Office, monkeypatch: py
     assert "all=1" in office.post("elements/tree/move/", given)["Location"]
 
 
+@pytest.mark.long
 def test_moving_costs_the_same_below_few_and_many(office: Office) -> None:
     costs = []
     for value in ("up", "down"):

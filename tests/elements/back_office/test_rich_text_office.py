@@ -141,6 +141,7 @@ def test_an_ampersand_in_the_source_is_text(office: Office, workshop: Storage) -
     assert "&amp;amp;" not in page.content.decode()
 
 
+@pytest.mark.long
 def test_no_page_escapes_a_name_twice(office: Office, workshop: Storage) -> None:
     names = {"a-name-1033": DEPARTMENT, "a-name-1031": DEPARTMENT, "a-text-1033": DEPARTMENT}
     assert office.post(EDIT, {**office.form(EDIT), **names}).status_code == 302

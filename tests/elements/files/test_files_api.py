@@ -416,6 +416,8 @@ def test_idempotency_key(desk: FileDesk, architect: str) -> None:
     assert desk.post(architect, b"other", "a.png", headers=headers).status_code == 422
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_statements_do_not_depend_on_the_number_of_files(desk: FileDesk, architect: str) -> None:
     def counts() -> list[int]:
         found = []

@@ -215,6 +215,7 @@ def test_laws(element: dict[str, Any], name: str, text: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_blanks_are_those_of_python() -> None:
     assert set(BLANKS) == {chr(code) for code in range(0x110000) if chr(code).isspace()}
 

@@ -179,6 +179,8 @@ def read_random_lines(reader: LineReader, survey: Survey, data: st.DataObject) -
     survey.finish([], [], [])
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_dry_run_counts_and_writes_nothing(house: Storage) -> None:
     _, dry = run("import_storage", "acme", "house", str(DEMO), "--dry-run")
     with tenant_scope(house):
@@ -223,6 +225,8 @@ def test_export_to_links_and_pipes(house: Storage, tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.ndjson", "link.ndjson", "pipe", "real.ndjson"]
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_export_ends_quietly_when_its_reader_stops(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     run("import_storage", "acme", "house", str(DEMO))
     reading, writing = os.pipe()
@@ -253,6 +257,8 @@ def test_decimals_keep_their_digits(house: Storage, tmp_path: Path, api: ApiClie
         assert api.get(address, token=token).status_code == 200, address
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_an_import_does_not_reach_another_storage(house: Storage, second: Storage) -> None:
     run("import_storage", "acme", "house", str(DEMO))
     with tenant_scope(second):

@@ -75,7 +75,7 @@ class TestOtherCycles:
         ("ways", "without"),
         [
             ([replace(WAY_THEN, target="expired")], ""),
-            ([], "requestToExpire"),
+            pytest.param([], "requestToExpire", marks=pytest.mark.long),
             pytest.param([replace(WAY_THEN, source="inEffect")], "", marks=pytest.mark.long),
             # The transition no longer needs approval.
             pytest.param([replace(WAY_THEN, task="", ends_version=False)], "", marks=pytest.mark.long),
