@@ -322,6 +322,8 @@ class TestDatabase:
             with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[row]):
                 assert levels("database") == [(Level.ERROR, text)]
 
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     def test_indexes_that_are_missing(self) -> None:
         # A cluster changes a table that every node has before the distributed ones.
         (column_index,) = _names_of_indexes("storage_apitoken", "collection_id")

@@ -242,6 +242,7 @@ class TestSendingBack:
         assert (state_of(anna), tasks_of(anna), list(tasks_of(anna, state="obsolete"))) == ("inReview", {}, ["dora"])
         assert run_lifecycle(fresh(house)).opened != [f"{ID['inProcess-1']}, version 0.1 of {ID['inProcess']}"]
 
+    @pytest.mark.long
     def test_a_task_never_takes_another_transition_than_it_shows(self, house: Storage, desk: MakeClient) -> None:
         anna, ben = desk(user="anna"), desk(user="ben")
         appoint(house, "inProcess-1", reviewer=["ben"])

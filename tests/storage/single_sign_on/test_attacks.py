@@ -77,8 +77,12 @@ WRONG_CLAIMS: dict[str, Claims] = {
 }
 
 
-@pytest.mark.long
-def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvider) -> None:
+# Quick tests try these.
+SOME_ATTACKS = ("wrong nonce", "wrong audience", "alg=none", "foreign key")
+
+
+@pytest.mark.parametrize("is_quick", first_quick([True, False]))
+def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvider, is_quick: bool) -> None:
     foreign = ec.generate_private_key(ec.SECP256R1())
 
     def changed(changes: Claims, claims: Claims) -> str:
@@ -99,8 +103,8 @@ def test_wrong_id_tokens_are_refused(here: IdentityProvider, there: TestedProvid
         "foreign key": lambda claims: jwt.encode(claims, foreign, algorithm="ES256", headers={"kid": "first"}),
     }
     taken = []
-    for name, there.sign in attacks.items():
-        client = Client()
+    for name in SOME_ATTACKS if is_quick else attacks:
+        client, there.sign = Client(), attacks[name]
         if not is_refused(client, sign_in(client, there)):
             taken.append(name)
     assert taken == []
@@ -243,12 +247,14 @@ def test_parameters_of_the_address_do_not_reach_the_provider(here: IdentityProvi
 
 @pytest.mark.parametrize(
     ("metadata", "redirect"),
-    [
-        ({"token_endpoint": "http://169.254.169.254/latest"}, ""),
-        ({"jwks_uri": "http://10.0.0.1/jwks"}, ""),
-        ({"userinfo_endpoint": "http://[::ffff:10.0.0.1]/"}, ""),
-        ({}, "http://169.254.169.254/latest"),
-    ],
+    first_quick(
+        [
+            ({"token_endpoint": "http://169.254.169.254/latest"}, ""),
+            ({"jwks_uri": "http://10.0.0.1/jwks"}, ""),
+            ({"userinfo_endpoint": "http://[::ffff:10.0.0.1]/"}, ""),
+            ({}, "http://169.254.169.254/latest"),
+        ]
+    ),
 )
 def test_addresses_inside_the_network(
     here: IdentityProvider, there: TestedProvider, metadata: Claims, redirect: str

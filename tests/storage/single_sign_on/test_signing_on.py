@@ -147,6 +147,7 @@ def test_the_provider_of_a_collection_reaches_its_storages_only(
     assert (refused.status_code, "not for the mail domain of your account" in text_of(refused)) == (403, True)
 
 
+@pytest.mark.long
 def test_the_provider_of_the_installation(there: TestedProvider, storage: Storage, other_storage: Storage) -> None:
     provider = configured(there.issuer, mail_domains=[])
     for each in (storage, other_storage):
