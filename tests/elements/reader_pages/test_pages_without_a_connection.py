@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import connection, connections
 from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
@@ -49,6 +50,7 @@ def pool(handbook: Storage, django_db_blocker: DjangoDbBlocker, monkeypatch: pyt
             yield found
         finally:
             StaffAccount.objects.all().delete()
+            Session.objects.all().delete()
             connection.close()
             connection.close_pool()  # type: ignore[attr-defined]
             connections.settings["default"]["OPTIONS"].pop("pool")
