@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -18,3 +20,15 @@ PART = 6
 def scaled(number: int) -> int:
     """Scale a number of cases, requests or rounds."""
     return number if IS_FULL else max(1, number // PART)
+
+
+def first_quick(cases: Iterable[Any], number: int = 1) -> list[Any]:
+    """Return the cases of a test: the first ones are quick, and all others long."""
+    every = list(cases)
+    return [*every[:number], *(_long(each) for each in every[number:])]
+
+
+def _long(case: Any) -> Any:
+    return pytest.param(
+        *(case if isinstance(case, tuple) else (case,)), marks=[pytest.mark.long, pytest.mark.on_cluster]
+    )

@@ -13,6 +13,7 @@ def test_every_attack_has_a_test() -> None:
     assert [file for file in ATTACKS.values() if "def test_" not in (PROJECT_DIR / file).read_text("utf-8")] == []
 
 
+@pytest.mark.long
 def test_a_failure_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("attacks") / "test_one.py"
     # Without the settings and plugins of the project, which take seconds to load.

@@ -185,6 +185,8 @@ def test_a_change_keeps_rows_and_touches_no_other_storage(small: Storage, small_
         assert read_blueprint() == OLD
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 @pytest.mark.django_db(transaction=True)
 def test_a_change_waits_for_those_who_write_content(small: Storage) -> None:
     """Otherwise it would find nothing in use, and remove a property that a new element has."""
@@ -226,6 +228,8 @@ def test_the_previous_release_sees_that_the_configuration_has_changed(small: Sto
     assert revision == StorageRevision.objects.get(pk=small.pk).configuration_revision != 0
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 @pytest.mark.django_db
 def test_changing_everything_and_back(small: Storage) -> None:
     """Change from the small template to the standard one and back, which replaces everything."""

@@ -24,6 +24,7 @@ from tests.api_client import ApiClient
 from tests.facets.office_forms import revision
 from tests.facets.small_template import SMALL, small_template
 from tests.factories import StorageFactory
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 FACETS = "/acme/small/_api/rest/facets"
@@ -62,7 +63,7 @@ def test_a_request_with_a_warm_cache_queries_no_configuration_table(
         api.get(FACETS)
 
 
-@pytest.mark.parametrize("model", [each for each in models.__all__ if each != "PermissionSet"])
+@pytest.mark.parametrize("model", first_quick([each for each in models.__all__ if each != "PermissionSet"], 6))
 def test_any_change_of_any_row_changes_the_revision(small: Storage, other_storage: Storage, model: str) -> None:
     manager = getattr(models, model).objects
     others = revision(other_storage)
@@ -272,6 +273,8 @@ def test_answers_are_rendered_once_per_revision(
     assert api.get(address).content == first
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_storages_with_equal_configurations_share_compiled_values(small: Storage) -> None:
     """Storages share compiled values until one of them changes."""
     first, second, third = (StorageFactory.create(key=key, template="standard") for key in ("one", "two", "three"))
@@ -304,6 +307,8 @@ def test_the_same_types_with_other_ids_are_another_configuration(small: Storage)
     assert dict(same.type_ids) == ids
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_unused_configurations_are_freed_at_once(api: ApiClient) -> None:
     """Server processes run the garbage collector very seldom, so reference cycles would stay in memory."""
 

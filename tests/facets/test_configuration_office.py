@@ -54,6 +54,7 @@ def test_a_saved_change_is_an_event(small: Storage, office: ConfigurationOffice)
     )
 
 
+@pytest.mark.long
 def test_saving_a_form_without_changes_changes_nothing(small: Storage, office: ConfigurationOffice) -> None:
     """Posting a form without changes does not change the revision."""
     before = revision(small)

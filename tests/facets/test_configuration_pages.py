@@ -107,6 +107,7 @@ def counted(office: ConfigurationOffice, path: str) -> int:
     return len(queries)
 
 
+@pytest.mark.long
 def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage, office: ConfigurationOffice) -> None:
     with tenant_scope(small):
         person = models.ElementType.objects.get(key="person").pk
@@ -139,6 +140,7 @@ def test_the_number_of_statements_does_not_depend_on_the_content(small: Storage,
     assert {path: counted(office, path) for path in paths} == before
 
 
+@pytest.mark.long
 def test_saving_many_properties_needs_no_statement_per_property(small: Storage, office: ConfigurationOffice) -> None:
     with tenant_scope(small):
         path = f"elementtype/{models.ElementType.objects.get(key='person').pk}/change/"

@@ -221,6 +221,7 @@ def test_the_configuration_of_another_storage_is_its_own(api: ApiClient, small: 
     assert api.get(f"{FACETS}/processes/views").status_code == 404
 
 
+@pytest.mark.long
 def test_the_standard_template_answers(api: ApiClient) -> None:
     StorageFactory.create(key="house", template="standard", anonymous="read")
     facets = "/acme/house/_api/rest/facets"

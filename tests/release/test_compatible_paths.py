@@ -65,6 +65,7 @@ def compare(caller: HouseClient, *, reports: bool = True) -> dict[str, list[str]
     return seen
 
 
+@pytest.mark.long
 def test_callers_see_the_same_as_in_the_rest_api(desk: MakeClient, keeper: Keeper) -> None:
     viewer, editor, whole = desk(Role.VIEWER), desk(Role.EDITOR), compare(keeper)
     seen = {"viewer": compare(viewer, reports=False), "editor": compare(editor)}

@@ -12,11 +12,11 @@ from tests.release.house import ID, MakeClient
 from tests.release.limited_reads import LimitedReads, RandomSets
 from tests.scale import scaled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 CALLERS = [("anna", Role.EDITOR), ("ben", Role.APPROVER), ("vera", Role.VIEWER), ("dora", Role.APPROVER)]
 # Quick tests read a part.
 SOME = 40
-SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 2 + scaled(36)))]
+SEEDS = range(1, 2 + scaled(36))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -166,6 +166,7 @@ def refusal(client: HouseClient, path: str) -> str:
     return text
 
 
+@pytest.mark.long
 def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names a shorter period. The comparisons of all shorter periods find the same as the whole one."""
     architect = HouseClient(old_house, api, Role.ARCHITECT)
@@ -196,6 +197,7 @@ def test_too_many_changes(old_house: Storage, api: ApiClient, monkeypatch: pytes
     assert (found, 4 <= steps < 20) == (expected, True)
 
 
+@pytest.mark.long
 def test_too_many_elements_of_an_import(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     architect = HouseClient(old_house, api, Role.ARCHITECT)
     begin = StorageRevision.objects.get(pk=old_house.pk).recorded_since
@@ -206,6 +208,7 @@ def test_too_many_elements_of_an_import(old_house: Storage, api: ApiClient, monk
     assert "compare the lists of both times ($asOf)" in refusal(architect, f"rest/compare?from={before}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(scaled(6)))
 def test_comparisons_agree_with_what_was_there(old_house: Storage, api: ApiClient, seed: int) -> None:
     """The processes in the lists of two times tell which are new and deleted, and which must be among the changed."""

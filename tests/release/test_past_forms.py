@@ -78,6 +78,7 @@ def reads() -> Iterator[PastRead]:
             yield PastRead("mcp", {"name": tool, "arguments": {"id": ID[name], **more}})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(scaled(4)))
 def test_every_form_repeats_every_byte(old_house: Storage, api: ApiClient, seed: int) -> None:
     changes, every = RandomChanges(old_house, api, seed), sorted(set(map(json.dumps, reads())))

@@ -25,7 +25,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.release.house import ID, HouseClient, one
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 DETAIL = "rest/facets/processes/views/detail/elements"
 TREE = "rest/facets/processes/views/tree/elements"
 LOOPS = "SET LOCAL enable_nestloop"

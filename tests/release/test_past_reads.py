@@ -95,6 +95,7 @@ class Reading:
             assert answer(reader, at(address, moment)) == then, address
 
 
+@pytest.mark.long
 def test_past_reads_repeat_every_byte(old_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """After one change of each kind."""
     changes = RandomChanges(old_house, api, 0)
@@ -286,6 +287,7 @@ def ids_in(client: HouseClient, address: str) -> set[str]:
     return {each["id"] for each in response.json()["elements"]}
 
 
+@pytest.mark.long
 def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
     before = json.loads((tmp_path / "template.json").read_text(encoding="utf-8"))
     after = {**before, "types": {**before["types"], "gadget": before["types"]["system"]}}
@@ -308,6 +310,7 @@ def test_elements_of_removed_types_are_not_there(old_house: Storage, api: ApiCli
     assert seen[2].status_code == 404
 
 
+@pytest.mark.long
 def test_backups_have_the_past(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
     """In the restored storage, and in a copy with another id."""
     changes, reads = RandomChanges(old_house, api, 7), [DETAIL, f"{DETAIL}?$filter=StartsWith(name, 'New')"]

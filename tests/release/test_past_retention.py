@@ -84,6 +84,7 @@ def rival_house(tmp_path: Path) -> Storage:
     return storage
 
 
+@pytest.mark.long
 def test_an_interrupted_run_is_completed_after_the_days_were_raised(rival_house: Storage) -> None:
     moment, rows = timezone.now(), past_rows(rival_house)
     with (
@@ -98,6 +99,7 @@ def test_an_interrupted_run_is_completed_after_the_days_were_raised(rival_house:
         assert recorded_since() == moment
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(scaled(4)))
 def test_later_times_read_as_before(
     old_house: Storage, rival_house: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -131,6 +133,7 @@ def test_later_times_read_as_before(
     assert past_rows(rival_house) == others
 
 
+@pytest.mark.long
 def test_a_read_that_has_begun_sees_all_rows(old_house: Storage, api: ApiClient) -> None:
     """The record moves, and the rows are deleted, in another connection."""
     client, first = HouseClient(old_house, api, Role.ARCHITECT), timezone.now()
@@ -175,6 +178,7 @@ def test_the_nightly_job_forgets_and_measures(old_house: Storage, api: ApiClient
     assert timedelta(days=7) <= kept < timedelta(days=7, hours=1)
 
 
+@pytest.mark.long
 def test_former_states_count_towards_the_quota(old_house: Storage, api: ApiClient) -> None:
     client = HouseClient(old_house, api, Role.ARCHITECT)
     # It does not compress, so growth and measurement agree.
@@ -206,6 +210,7 @@ def test_former_states_count_towards_the_quota(old_house: Storage, api: ApiClien
     assert out.getvalue().split()[-2:] == ["1095", str(StorageSize.objects.get(storage=old_house).past_bytes)]
 
 
+@pytest.mark.long
 def test_backups_have_the_retention(old_house: Storage, api: ApiClient, tmp_path: Path) -> None:
     client = HouseClient(old_house, api, Role.ADMINISTRATOR)
     one(client.update(process(ID["inProcess"], name="First")))

@@ -63,6 +63,7 @@ def test_a_state_that_nobody_could_see_is_not_kept(old_house: Storage) -> None:
     assert names(old_house) == [first, "one", "two"]
 
 
+@pytest.mark.long
 def test_times_of_changes_at_the_same_time_never_overlap(old_house: Storage) -> None:
     """Transactions begin in another order than they get the row."""
 
@@ -88,6 +89,7 @@ def test_times_of_changes_at_the_same_time_never_overlap(old_house: Storage) -> 
         assert name_at(old_house, last) == [name]
 
 
+@pytest.mark.long
 def test_a_clock_that_was_set_back(old_house: Storage) -> None:
     """A row of the future is changed in place until the clock has caught up; earlier times stay as they were."""
     [first] = names(old_house)

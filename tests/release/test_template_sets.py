@@ -32,6 +32,7 @@ def run(*words: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.long
 def test_templates_contain_sets(keeper: Keeper, tmp_path: Path) -> None:
     plain = run("export_template", "acme", "house")
     keeper.limit("house", groups=[grant("crew", "show")])

@@ -98,6 +98,7 @@ def release_on(storage: Storage, *moments: datetime, **fields: Any) -> None:
 
 
 class TestNumbers:
+    @pytest.mark.long
     def test_each_number_matches_its_list(self, house: Storage, desk: Sit) -> None:  # noqa: F811
         client = boss(house)
         issued_token(house)

@@ -30,6 +30,7 @@ from storage.events import waking
 from storage.models import Storage, StorageSize
 from tests.mail_server import mail_server
 from tests.repository_site.doctor_findings import found, levels, sql
+from tests.scale import first_quick
 from tests.server_process import free_port, manage
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +53,8 @@ def run(*words: str) -> tuple[str, str]:
 
 
 class TestCommand:
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     def test_an_installation_that_is_well(self, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
         # However many rows the tests before this one have left dead.
         monkeypatch.setattr(growth, "WORTH", 10**9)
@@ -270,12 +273,14 @@ class TestDatabase:
     @pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
     @pytest.mark.parametrize(
         ("statement", "text"),
-        [
-            ("ALTER TABLE elements_element DISABLE ROW LEVEL SECURITY", "row-level security is not enabled."),
-            ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so it does not apply to the owner"),
-            ("DROP POLICY {policy} ON elements_element", "its only policy must be"),
-            ("ALTER TABLE elements_element ALTER storage_id DROP DEFAULT", "storage_id must be NOT NULL"),
-        ],
+        first_quick(
+            [
+                ("ALTER TABLE elements_element DISABLE ROW LEVEL SECURITY", "row-level security is not enabled."),
+                ("ALTER TABLE elements_element NO FORCE ROW LEVEL SECURITY", "so it does not apply to the owner"),
+                ("DROP POLICY {policy} ON elements_element", "its only policy must be"),
+                ("ALTER TABLE elements_element ALTER storage_id DROP DEFAULT", "storage_id must be NOT NULL"),
+            ]
+        ),
     )
     def test_tenants_that_are_not_isolated(self, statement: str, text: str) -> None:
         from storage.tenancy.migration_operations import POLICY
@@ -286,6 +291,8 @@ class TestDatabase:
         assert said.startswith("elements_element: ")
         assert text in said
 
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     def test_tables_of_another_role(self) -> None:
         with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[("repository", 3)]):
             ((level, text),) = levels("role")
@@ -315,6 +322,8 @@ class TestDatabase:
             with mock.patch("repository_site.operations.doctor.database.fetch", return_value=[row]):
                 assert levels("database") == [(Level.ERROR, text)]
 
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     def test_indexes_that_are_missing(self) -> None:
         # A cluster changes a table that every node has before the distributed ones.
         (column_index,) = _names_of_indexes("storage_apitoken", "collection_id")
@@ -327,6 +336,8 @@ class TestDatabase:
             "task_by_state on release_task is missing",
         ]
 
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     @pytest.mark.parametrize(
         ("name", "is_interrupted", "advice"),
         [
@@ -355,6 +366,8 @@ class TestDatabase:
         outside(advice.partition(";")[0])
         assert [level for level, _ in levels("indexes")] == [Level.OK]
 
+    @pytest.mark.long
+    @pytest.mark.on_cluster
     def test_an_index_that_is_being_built(self, outside: Callable[[str], object]) -> None:
         """It waits until no transaction writes to the table."""
         with psycopg.connect(**connection.get_connection_params()) as writer:

@@ -16,6 +16,7 @@ from repository_site.core.rest.throttling import Throttle
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import token_for
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 INFO = "/acme/open/_api/rest/info"
@@ -231,7 +232,7 @@ def test_503_when_the_disk_is_full(api: ApiClient, open_storage: Storage, monkey
 
 
 @pytest.mark.parametrize(
-    "error", [OperationalError("gone"), InterfaceError("closed"), EmbeddedPostgresError("starting")]
+    "error", first_quick([OperationalError("gone"), InterfaceError("closed"), EmbeddedPostgresError("starting")])
 )
 @pytest.mark.parametrize(
     ("language", "heading"), [("en", "Temporarily unavailable"), ("de", "Vorübergehend nicht verfügbar")]

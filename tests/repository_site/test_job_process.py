@@ -14,6 +14,8 @@ import pytest
 from repository_site.operations import job_process
 from repository_site.operations.job_process import JobProcess
 
+pytestmark = pytest.mark.long
+
 
 def test_no_fork_inherits_the_pipe_of_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Event(), threading.Event()

@@ -120,6 +120,7 @@ class TestWarmPool:
         assert [each.closed for each in (first, second, third)] == [False, True, False]
         assert pool.get_stats()["pool_available"] == 3
 
+    @pytest.mark.long
     @pytest.mark.django_db
     def test_connections_that_the_database_has_ended_are_replaced_without_a_failure(self, pool: WarmPool) -> None:
         first, second, third = (pool.getconn() for _ in range(3))

@@ -26,6 +26,8 @@ def ask(sql: str, database: Any = connection) -> Any:
         return cursor.fetchone()[0]
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_no_statement_keeps_state_in_the_session() -> None:
     found = []
     for folder in ("repository_site", "storage", "facets", "elements", "release"):

@@ -27,6 +27,7 @@ def test_a_silent_server_is_given_up() -> None:
     connection.close()
 
 
+@pytest.mark.long
 def test_statements_that_answer_are_not_disturbed() -> None:
     connection.ensure_connection()
     driver = connection.connection
@@ -47,6 +48,7 @@ def test_statements_that_answer_are_not_disturbed() -> None:
         cursor.execute("SELECT pg_sleep(0.5)")
 
 
+@pytest.mark.long
 def test_the_listener_of_an_outer_block_is_called_again() -> None:
     connection.ensure_connection()
     driver = connection.connection

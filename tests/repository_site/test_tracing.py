@@ -90,6 +90,7 @@ def test_storages_are_named_only_when_that_is_set(
     assert attributes["repository.storage"] == "acme/handbook"
 
 
+@pytest.mark.long
 def test_spans_are_sent_as_otlp(api: ApiClient, storage: Storage) -> None:
     received: list[bytes] = []
 

@@ -47,6 +47,7 @@ def test_all_sockets_of_the_port_and_later_connections_get_the_timeout(listening
         assert accepted.recv(1) == b"x"
 
 
+@pytest.mark.long
 def test_a_client_that_never_reads_is_disconnected(listening: socket.socket) -> None:
     limit_unread(listening.getsockname()[1], 1)
     client, accepted = connect(listening)

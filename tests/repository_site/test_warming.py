@@ -104,6 +104,7 @@ def test_statements_on_tables_that_are_gone_are_forgotten(hot: HotStatements) ->
         assert run_prepared(driver, [(NUMBERS, [1])]) == [[(1,)]]
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_a_locked_table_delays_a_new_connection_briefly(hot: HotStatements) -> None:
     use("SELECT count(*) FROM storage_storage WHERE key = %s", "x")

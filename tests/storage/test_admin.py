@@ -24,6 +24,7 @@ def rows(storage: Storage) -> dict[str, object]:
     return dict(zip(PAGES, (storage.collection_id, storage.pk, token.pk, account.pk), strict=True))
 
 
+@pytest.mark.long
 def test_every_list_and_page_opens(storage: Storage) -> None:
     browser = site_administrator()
     for page, row in rows(storage).items():

@@ -13,6 +13,7 @@ from storage.models import TenantModel
 from storage.models.tenant import tenant_link
 from storage.tenancy.checks import _model_problems, _outside_problems, check_database
 from storage.tenancy.migration_operations import constraint_name
+from tests.scale import first_quick
 from tests.shelves.models import Shelf
 
 
@@ -29,37 +30,39 @@ def test_the_live_catalogue_passes() -> None:
 @pytest.mark.one_node("Citus refuses statements that damage one table of a cluster")
 @pytest.mark.parametrize(
     "damages",
-    [
-        {
-            "ALTER TABLE shelves_book DISABLE ROW LEVEL SECURITY": "shelves_book: row-level security is not enabled.",
-            "DROP POLICY tenant ON shelves_book": "shelves_book: its only policy must be tenant",
-            "ALTER TABLE shelves_book ALTER storage_id DROP DEFAULT": "shelves_book: storage_id must be NOT NULL",
-            "CREATE UNIQUE INDEX across ON shelves_book (title, storage_id)": (
-                "shelves_book: the unique index over title, storage_id must begin with storage_id."
-            ),
-            "CREATE TABLE child () INHERITS (shelves_book)": (
-                "shelves_book: other tables inherit from it; its policy does not apply to them."
-            ),
-            "ALTER TABLE shelves_book ADD EXCLUDE (title WITH =)": (
-                "shelves_book: an exclusion constraint could compare rows of several storages."
-            ),
-        },
-        {
-            "ALTER TABLE shelves_book NO FORCE ROW LEVEL SECURITY": "shelves_book: row-level security is not forced",
-            "ALTER POLICY tenant ON shelves_book USING (true)": "shelves_book: its only policy must be tenant",
-            "ALTER TABLE shelves_book DROP CONSTRAINT shelves_book_pkey, ADD PRIMARY KEY (id)": (
-                "shelves_book: the primary key must be (storage_id, id)."
-            ),
-            "ALTER TABLE shelves_book ALTER CONSTRAINT shelves_book_shelf_id_3b4f911e_tenant NOT DEFERRABLE": (
-                "shelves_book: no foreign key (storage_id, shelf_id) to shelves_shelf (storage_id, id)."
-            ),
-            "CREATE UNIQUE INDEX across ON shelves_book (lower(title))": (
-                "shelves_book: the unique index over None must begin with storage_id."
-            ),
-        },
-        {"ALTER POLICY tenant ON shelves_book WITH CHECK (true)": "shelves_book: its only policy must be tenant"},
-        {"CREATE POLICY second ON shelves_book USING (true)": "shelves_book: its only policy must be tenant"},
-    ],
+    first_quick(
+        [
+            {
+                "ALTER TABLE shelves_book DISABLE ROW LEVEL SECURITY": "shelves_book: row-level security is not enabled.",
+                "DROP POLICY tenant ON shelves_book": "shelves_book: its only policy must be tenant",
+                "ALTER TABLE shelves_book ALTER storage_id DROP DEFAULT": "shelves_book: storage_id must be NOT NULL",
+                "CREATE UNIQUE INDEX across ON shelves_book (title, storage_id)": (
+                    "shelves_book: the unique index over title, storage_id must begin with storage_id."
+                ),
+                "CREATE TABLE child () INHERITS (shelves_book)": (
+                    "shelves_book: other tables inherit from it; its policy does not apply to them."
+                ),
+                "ALTER TABLE shelves_book ADD EXCLUDE (title WITH =)": (
+                    "shelves_book: an exclusion constraint could compare rows of several storages."
+                ),
+            },
+            {
+                "ALTER TABLE shelves_book NO FORCE ROW LEVEL SECURITY": "shelves_book: row-level security is not forced",
+                "ALTER POLICY tenant ON shelves_book USING (true)": "shelves_book: its only policy must be tenant",
+                "ALTER TABLE shelves_book DROP CONSTRAINT shelves_book_pkey, ADD PRIMARY KEY (id)": (
+                    "shelves_book: the primary key must be (storage_id, id)."
+                ),
+                "ALTER TABLE shelves_book ALTER CONSTRAINT shelves_book_shelf_id_3b4f911e_tenant NOT DEFERRABLE": (
+                    "shelves_book: no foreign key (storage_id, shelf_id) to shelves_shelf (storage_id, id)."
+                ),
+                "CREATE UNIQUE INDEX across ON shelves_book (lower(title))": (
+                    "shelves_book: the unique index over None must begin with storage_id."
+                ),
+            },
+            {"ALTER POLICY tenant ON shelves_book WITH CHECK (true)": "shelves_book: its only policy must be tenant"},
+            {"CREATE POLICY second ON shelves_book USING (true)": "shelves_book: its only policy must be tenant"},
+        ]
+    ),
 )
 def test_a_damaged_table_is_reported(damages: dict[str, str]) -> None:
     """Damages that are reported apart are made together."""

@@ -12,6 +12,7 @@ from storage.files import text_process, texts
 from storage.files.text_process import MOST
 from storage.files.texts import ProcessFailed, ReadText, run_process
 from storage.models import FileText
+from tests.scale import first_quick
 from tests.storage.text_samples import docx, odt, pdf, pptx, xlsx, zipped
 
 State = FileText.State
@@ -48,25 +49,29 @@ def test_text_of_each_kind(read: Callable[[bytes], ReadText], content: bytes, te
 
 @pytest.mark.parametrize(
     ("content", "state"),
-    [
-        (b"", State.EMPTY),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", State.EMPTY),
-        (b"  <html><p>Markup</p></html>", State.EMPTY),
-        ("Käse".encode("latin-1"), State.EMPTY),
-        (zipped({"content.xml": "<p>not a document</p>"}), State.EMPTY),
-        (zipped({"a.txt": "text"}), State.EMPTY),
-        (pdf(""), State.EMPTY),
-        (b"%PDF-1.7 nothing else", State.UNREADABLE),
-        (b"PK\x03\x04 not an archive", State.UNREADABLE),
-        (zipped({"word/document.xml": BOMB}), State.UNREADABLE),
-        (zipped({"word/document.xml": "<p><t>cut off"}), State.UNREADABLE),
-        (docx("x")[:-30], State.UNREADABLE),
-    ],
+    first_quick(
+        [
+            (b"", State.EMPTY),
+            (b"\x89PNG\r\n\x1a\n\x00\x00", State.EMPTY),
+            (b"  <html><p>Markup</p></html>", State.EMPTY),
+            ("Käse".encode("latin-1"), State.EMPTY),
+            (zipped({"content.xml": "<p>not a document</p>"}), State.EMPTY),
+            (zipped({"a.txt": "text"}), State.EMPTY),
+            (pdf(""), State.EMPTY),
+            (b"%PDF-1.7 nothing else", State.UNREADABLE),
+            (b"PK\x03\x04 not an archive", State.UNREADABLE),
+            (zipped({"word/document.xml": BOMB}), State.UNREADABLE),
+            (zipped({"word/document.xml": "<p><t>cut off"}), State.UNREADABLE),
+            (docx("x")[:-30], State.UNREADABLE),
+        ],
+        4,
+    ),
 )
 def test_contents_without_text(read: Callable[[bytes], ReadText], content: bytes, state: FileText.State) -> None:
     assert read(content) == ReadText(state)
 
 
+@pytest.mark.long
 def test_long_texts_are_cut(read: Callable[[bytes], ReadText]) -> None:
     whole = b"word " * MOST
     for content in (whole, docx(whole.decode()), docx(*["ten letters"] * 30_000), b"w" * 2 * MOST):
@@ -86,11 +91,13 @@ def test_text_before_the_damage_stays(read: Callable[[bytes], ReadText]) -> None
     assert read(begin + b"<< /Filter /Strange /Length" + end) == ReadText(State.CUT, "first")
 
 
+@pytest.mark.long
 def test_a_bomb_is_not_unpacked(read: Callable[[bytes], ReadText]) -> None:
     # Read to its end, it would be unreadable.
     assert read(zipped({"word/document.xml": b"<p>" + b" " * text_process.UNPACKED})) == ReadText(State.EMPTY)
 
 
+@pytest.mark.long
 def test_a_process_that_needs_too_long_is_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Callable[[bytes], ReadText]
 ) -> None:
@@ -121,6 +128,7 @@ def test_the_process_gets_no_secrets(
     assert read(b"") == ReadText(State.READ, "[] False")
 
 
+@pytest.mark.long
 def test_limits_of_the_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: Callable[[bytes], ReadText]
 ) -> None:

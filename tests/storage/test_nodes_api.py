@@ -101,6 +101,7 @@ def test_a_server_that_refuses_connections_is_not_available(api: ApiClient, stor
     assert "Connection refused" in problem
 
 
+@pytest.mark.long
 def test_a_server_that_does_not_answer_takes_a_bounded_time(api: ApiClient, storage: Storage) -> None:
     token = site_token()
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -42,6 +42,7 @@ def test_a_whole_region(code: str) -> None:
     }
 
 
+@pytest.mark.long
 def test_every_region_renders_with_the_right_types() -> None:
     types = get_type_hints(RegionInfo)
     for code in region_codes():

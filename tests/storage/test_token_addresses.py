@@ -95,6 +95,7 @@ def test_the_log_costs_a_request_no_statement(use: Any, api: ApiClient, storage:
     assert len([each for each in writing.captured_queries if "tokenaddress" in each["sql"]]) == 2
 
 
+@pytest.mark.long
 def test_the_log_and_its_reports_are_bounded(use: Any, storage: Storage) -> None:
     many = [f"10.0.1.{number}" for number in range(MOST_KEPT + 10)]
     for address in many:

@@ -169,6 +169,7 @@ def test_one_message_is_sent_again_on_its_page(browser: Client, storage: Storage
     assert browser.get(f"{DELIVERIES}{webhook.pk}/send/").status_code == 404
 
 
+@pytest.mark.long
 def test_all_messages_of_all_pages_are_sent_again(
     browser: Client, storage: Storage, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ from tests.elements.private_desk import (
     USERS,
 )
 from tests.factories import issued_token, storage_context, token_for
+from tests.scale import first_quick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 EVE, VERA = f"{USERS}/{ID['eve']}", f"{USERS}/{ID['vera']}"
@@ -81,7 +82,7 @@ def assert_nothing_in(response: Any, role: Role | None, where: Any) -> None:
 
 
 # Viewers see what anonymous callers see.
-@pytest.mark.parametrize("role", [None, pytest.param(Role.VIEWER, marks=pytest.mark.long), Role.ARCHITECT])
+@pytest.mark.parametrize("role", first_quick([Role.ARCHITECT, Role.VIEWER, None]))
 def test_no_operation_shows_a_hidden_value(ask: Any, role: Role | None) -> None:
     """Every GET of the document, for every element, with everything expanded."""
     served, asked = 0, set[str]()
@@ -113,7 +114,7 @@ def test_no_operation_shows_a_hidden_value(ask: Any, role: Role | None) -> None:
 
 
 @pytest.mark.parametrize("role", OTHERS)
-@pytest.mark.parametrize("name", ["roleArchitect", "userLastLogin", "userLoginCount"])
+@pytest.mark.parametrize("name", first_quick(["roleArchitect", "userLastLogin", "userLoginCount"]))
 def test_hidden_names_look_unknown(ask: Any, role: Role | None, name: str) -> None:
     """Filters, selection, expansion, addresses and hints answer as for a name that nobody has configured."""
     unknown = "x" * len(name)
@@ -374,7 +375,7 @@ def test_people_can_send_their_own_values_back(api: ApiClient, public: Storage) 
     assert change(api, own, roleAdministrator=True).status_code == 403
 
 
-@pytest.mark.parametrize("role", OTHERS)
+@pytest.mark.parametrize("role", first_quick(OTHERS))
 def test_pages_show_nothing_private(public: Storage, role: Role | None) -> None:
     """Reader pages: people, tokens, the hidden facet, search by name, id and cursor."""
     client = Client() if role is None else Office(public, role).client

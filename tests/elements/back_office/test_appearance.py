@@ -22,6 +22,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.elements.office import Office, main_text
 from tests.elements.picture_files import png
 from tests.elements.reader_page import found_in, read_page
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 ROOT = "/acme/handbook"
@@ -128,17 +129,20 @@ def test_the_logo_stays_until_it_is_removed(office: Office, handbook: Storage) -
 
 @pytest.mark.parametrize(
     ("given", "text"),
-    [
-        ({"color": "red"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
-        ({"color": "#12345"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
-        ({"color": "#12345;"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
-        ({"title_1033": "x" * 121}, "Title (English): expected at most 120 characters."),
-        ({"intro_1031": "x" * 2001}, "Introduction (German): expected at most 2000 characters."),
-        ({"logo": file(b"<svg xmlns='http://www.w3.org/2000/svg'/>")}, "Logo: expected a PNG, JPEG or WebP file."),
-        ({"logo": file(b"<html><script>alert(1)</script>")}, "Logo: expected a PNG, JPEG or WebP file."),
-        ({"logo": file(png() + b"x" * 204_800)}, "Logo: expected a file of at most 200 KB."),
-        ({"logo": file(png(2001, 1))}, "Logo: expected a picture of at most 2000 × 2000 pixels."),
-    ],
+    first_quick(
+        [
+            ({"color": "red"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
+            ({"color": "#12345"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
+            ({"color": "#12345;"}, "Colour: expected a colour with six digits, such as #0b5c8f."),
+            ({"title_1033": "x" * 121}, "Title (English): expected at most 120 characters."),
+            ({"intro_1031": "x" * 2001}, "Introduction (German): expected at most 2000 characters."),
+            ({"logo": file(b"<svg xmlns='http://www.w3.org/2000/svg'/>")}, "Logo: expected a PNG, JPEG or WebP file."),
+            ({"logo": file(b"<html><script>alert(1)</script>")}, "Logo: expected a PNG, JPEG or WebP file."),
+            ({"logo": file(png() + b"x" * 204_800)}, "Logo: expected a file of at most 200 KB."),
+            ({"logo": file(png(2001, 1))}, "Logo: expected a picture of at most 2000 × 2000 pixels."),
+        ],
+        3,
+    ),
 )
 def test_wrong_values_are_named_and_what_was_typed_stays(
     office: Office, handbook: Storage, given: dict[str, Any], text: str

@@ -18,6 +18,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.elements.handbook import BASE, ID
 from tests.elements.office import Office, main_text
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 TABS = ("attributes", "related", "children", "diagram", "versions", "lifecycle", "record")
@@ -182,21 +183,24 @@ def test_the_other_tenant_with_the_same_ids_shows_its_own(handbook: Storage, off
 
 @pytest.mark.parametrize(
     ("role", "name", "words"),
-    [
-        (Role.ANALYZER, "invoice", "Read-only: your roles do not allow changing elements."),
-        (Role.APPROVER, "invoice", "Read-only: your roles do not allow changing elements."),
-        (Role.EDITOR, "invoice", ""),
-        (Role.EDITOR, "house", "Read-only: only architects can change elements of this type."),
-        (Role.EDITOR, "order", "Read-only: only the authors (Anna Berg) and architects can change it."),
-        (Role.ARCHITECT, "order", ""),
-        (Role.ARCHITECT, "ship", "Read-only: this version is not in process."),
-        (
-            Role.ADMINISTRATOR,
-            "check-2",
-            "Read-only: the element belongs to the diagram of a version that is not in process.",
-        ),
-        (Role.ADMINISTRATOR, "check-3", ""),
-    ],
+    first_quick(
+        [
+            (Role.ANALYZER, "invoice", "Read-only: your roles do not allow changing elements."),
+            (Role.APPROVER, "invoice", "Read-only: your roles do not allow changing elements."),
+            (Role.EDITOR, "invoice", ""),
+            (Role.EDITOR, "house", "Read-only: only architects can change elements of this type."),
+            (Role.EDITOR, "order", "Read-only: only the authors (Anna Berg) and architects can change it."),
+            (Role.ARCHITECT, "order", ""),
+            (Role.ARCHITECT, "ship", "Read-only: this version is not in process."),
+            (
+                Role.ADMINISTRATOR,
+                "check-2",
+                "Read-only: the element belongs to the diagram of a version that is not in process.",
+            ),
+            (Role.ADMINISTRATOR, "check-3", ""),
+        ],
+        5,
+    ),
 )
 def test_the_page_explains_why_an_element_is_read_only(handbook: Storage, role: Role, name: str, words: str) -> None:
     office = Office(handbook, role)
@@ -287,6 +291,7 @@ def linked(filled_storage: StorageMaker, tmp_path_factory: pytest.TempPathFactor
         yield storage
 
 
+@pytest.mark.long
 def test_a_page_costs_the_same_with_few_references_and_many(linked: Storage) -> None:
     office = Office(linked, Role.ADMINISTRATOR)
 

@@ -20,6 +20,7 @@ from tests.elements.handbook import ID
 from tests.elements.office import Office, main_text
 from tests.elements.update_desk import extended_handbook
 from tests.factories import token_for
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 SALES = f"elements/tree/?facet=processes&open={ID['house']},{ID['sales']}"
@@ -142,17 +143,20 @@ def test_the_history_shows_the_position_from_one_on(office: Office) -> None:
 
 @pytest.mark.parametrize(
     ("value", "status", "text"),
-    [
-        (f"{ID['invoice']}/{ID['house']}/before/{ID['ship']}", 412, "Somebody else has moved"),
-        (f"{ID['ship']}/{ID['sales']}/after/{ID['invoice']}", 409, "The place in the tree cannot be changed"),
-        (f"{ID['invoice']}/{ID['sales']}/into/{ID['house']}", 422, "cannot be placed below elements of type"),
-        (f"{ID['invoice']}/{ID['sales']}/into/{ID['invoice']}", 422, "is the element itself or below it"),
-        (f"{ID['invoice']}/{ID['sales']}/before/{ID['house']}", 422, "at the top of the tree are sorted by name"),
-        (f"{ID['invoice']}/{ID['sales']}/undo/", 409, "was not a move"),
-        (f"{ID['invoice']}/{ID['sales']}/before/{ID['invoice']}", 422, "is not a sibling"),
-        (f"{ID['invoice']}/{ID['sales']}/top/", 422, "cannot be at the top of the tree"),
-        ("nonsense", 422, "This is not a move"),
-    ],
+    first_quick(
+        [
+            (f"{ID['invoice']}/{ID['house']}/before/{ID['ship']}", 412, "Somebody else has moved"),
+            (f"{ID['ship']}/{ID['sales']}/after/{ID['invoice']}", 409, "The place in the tree cannot be changed"),
+            (f"{ID['invoice']}/{ID['sales']}/into/{ID['house']}", 422, "cannot be placed below elements of type"),
+            (f"{ID['invoice']}/{ID['sales']}/into/{ID['invoice']}", 422, "is the element itself or below it"),
+            (f"{ID['invoice']}/{ID['sales']}/before/{ID['house']}", 422, "at the top of the tree are sorted by name"),
+            (f"{ID['invoice']}/{ID['sales']}/undo/", 409, "was not a move"),
+            (f"{ID['invoice']}/{ID['sales']}/before/{ID['invoice']}", 422, "is not a sibling"),
+            (f"{ID['invoice']}/{ID['sales']}/top/", 422, "cannot be at the top of the tree"),
+            ("nonsense", 422, "This is not a move"),
+        ],
+        4,
+    ),
 )
 def test_a_refused_move_shows_the_tree_and_the_reason(
     handbook: Storage, office: Office, value: str, status: int, text: str
@@ -206,6 +210,7 @@ def test_a_branch_shows_more_children_on_request(office: Office, monkeypatch: py
     assert "all=1" in office.post("elements/tree/move/", given)["Location"]
 
 
+@pytest.mark.long
 def test_moving_costs_the_same_below_few_and_many(office: Office) -> None:
     costs = []
     for value in ("up", "down"):

@@ -142,6 +142,7 @@ def test_administrators_see_no_machine_words(showcase: Storage) -> None:
     assert [each for each in machine_words(shown) if "stereotype" not in each[2]] == []
 
 
+@pytest.mark.long
 def test_history_and_comparison_show_readable_values(handbook: Storage) -> None:
     office = Office(handbook, Role.ADMINISTRATOR)
     edit = f"elements/element/{ID['order']}/edit/"

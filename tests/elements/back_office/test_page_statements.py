@@ -34,7 +34,7 @@ from tests.scale import many_rows
 
 pytestmark = pytest.mark.django_db
 BASELINE = Path(__file__).with_name("page_statements.json")
-SIZES = (200, pytest.param(1000, marks=many_rows))
+SIZES = (pytest.param(200, marks=[pytest.mark.long, pytest.mark.on_cluster]), pytest.param(1000, marks=many_rows))
 MOST = 12
 IS_WRITING = bool(os.environ.get("WRITE_QUERY_COUNTS"))
 NOTHING: Mapping[str, int] = {}

@@ -22,6 +22,7 @@ def statements(work: Callable[[], object]) -> int:
     return len(found)
 
 
+@pytest.mark.long
 def test_number_of_statements_is_constant(client_of_bpmn: BpmnClient) -> None:
     counts = {}
     for size in (120, 240):

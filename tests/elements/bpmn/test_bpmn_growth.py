@@ -129,6 +129,7 @@ def test_four_times_the_nodes_take_less_than_nine_times_as_long(case: str) -> No
     assert min(seconds(large) for _ in range(2)) < 9 * spent
 
 
+@pytest.mark.long
 def test_eight_times_the_undrawn_nodes_are_placed_in_less_than_20_times_as_long() -> None:
     small, large = star(500), star(4_000)
     spent = min(seconds(lambda: place(small)) for _ in range(3))

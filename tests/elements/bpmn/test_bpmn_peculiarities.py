@@ -30,6 +30,7 @@ from tests.elements.bpmn.peculiar_documents import (
     process,
     shape,
 )
+from tests.scale import first_quick
 
 POOL = pools('<participant id="A" name="a" processRef="P"/>')
 
@@ -59,7 +60,7 @@ def test_everything_comes_back(case: str) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("case", COMPLETE)
+@pytest.mark.parametrize("case", first_quick(COMPLETE, 5))
 def test_nothing_is_refused(client_of_bpmn: BpmnClient, case: str) -> None:
     given = document(COMPLETE[case])
     client_of_bpmn.bring_in(given)

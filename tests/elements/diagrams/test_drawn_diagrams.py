@@ -48,6 +48,7 @@ from tests.elements.drawn_lines import (
 from tests.elements.transfer_files import guid, line, reference, run, version, write
 from tests.factories import StorageFactory, token_for
 from tests.filled_storages import NOTHING
+from tests.scale import first_quick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 BOX = ShapeBounds(-10.5, 0, 100, 80.25)
@@ -107,6 +108,7 @@ def test_an_export_equals_the_imported_lines(drawn: Storage, tmp_path: Path) -> 
     }
 
 
+@pytest.mark.long
 def test_a_backup_contains_everything(drawn: Storage, tmp_path: Path) -> None:
     file = tmp_path / "house.backup"
     run("backup_storage", "acme", "house", str(file))
@@ -160,7 +162,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "problem"), BAD)
+@pytest.mark.parametrize(("parts", "problem"), first_quick(BAD, 8))
 def test_an_import_reports_what_cannot_be_drawn(
     house: Storage, tmp_path: Path, parts: dict[str, Any], problem: str
 ) -> None:

@@ -437,6 +437,7 @@ def test_shapes_lanes_and_elements_of_another_tenant_do_not_exist(api: ApiClient
     ]
 
 
+@pytest.mark.long
 def test_the_number_of_statements_does_not_depend_on_the_number_of_shapes(api: ApiClient, anna: str) -> None:
     def count(number: int, query: str = "") -> int:
         lanes = [{"index": index, "name": {"1033": "x"}} for index in range(number)]

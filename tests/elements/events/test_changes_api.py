@@ -346,6 +346,8 @@ def test_old_events_are_deleted_and_their_cursors_are_gone(
     assert forget_old_events(handbook) == 0
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_restored_storage_has_new_cursors(
     api: ApiClient, handbook: Storage, token: str, feed: Feed, tmp_path: Path
 ) -> None:

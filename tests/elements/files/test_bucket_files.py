@@ -72,6 +72,7 @@ def test_contents_in_a_bucket(desk: FileDesk, architect: str, editor: str, keys:
     assert list((desk.folder / "incoming").iterdir()) == []
 
 
+@pytest.mark.long
 def test_parts_of_contents_in_a_bucket(
     desk: FileDesk, architect: str, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_parts_of_contents_in_a_bucket(
         assert (part.status_code, part.content) == (206, content[start : end + 1])
 
 
+@pytest.mark.long
 def test_life_of_contents_in_a_bucket(desk: FileDesk, architect: str, keys: Keys, tmp_path: Path) -> None:
     desk.upload(architect)
     back_up_storage(desk.handbook, tmp_path / "backup")
@@ -99,11 +101,13 @@ def test_life_of_contents_in_a_bucket(desk: FileDesk, architect: str, keys: Keys
     assert keys() == []
 
 
+@pytest.mark.long
 def test_bucket_that_answers(keys: Keys) -> None:
     (finding,) = examine(Look(), [each for each in CHECKS if each.name == "files"])
     assert (finding.level, finding.text) == (Level.OK, "the bucket contents answers")
 
 
+@pytest.mark.long
 def test_lost_content(desk: FileDesk, architect: str, keys: Keys) -> None:
     file = desk.upload(architect)
     contents.delete_content(desk.handbook.pk, file["sha256"])
@@ -111,6 +115,7 @@ def test_lost_content(desk: FileDesk, architect: str, keys: Keys) -> None:
     assert (response.status_code, response.json()["message"]) == (404, contents.LOST)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "bucket", ["s3://missing?endpoint={}&region=us-east-1", "s3://contents?endpoint=http://127.0.0.1:1"]
 )

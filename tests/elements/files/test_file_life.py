@@ -177,6 +177,8 @@ def test_backup_has_the_contents(desk: FileDesk, architect: str, tmp_path: Path)
         assert VersionFile.objects.filter(file=id).count() == 1
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_damaged_contents_are_not_restored(desk: FileDesk, architect: str, tmp_path: Path) -> None:
     digest = desk.upload(architect)["sha256"]
     path, forged = tmp_path / "handbook.backup", tmp_path / "forged.backup"
@@ -191,6 +193,8 @@ def test_damaged_contents_are_not_restored(desk: FileDesk, architect: str, tmp_p
         assert contents(desk.folder) == before
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_failed_restore_keeps_contents_that_were_there(desk: FileDesk, architect: str, tmp_path: Path) -> None:
     """The database was lost, the folder was not, and the backup is damaged."""
     damaged = sorted(desk.upload(architect, text, "a.txt")["sha256"] for text in (b"one", b"two", b"three"))[-1]
@@ -208,6 +212,8 @@ def test_failed_restore_keeps_contents_that_were_there(desk: FileDesk, architect
     assert contents(desk.folder) == before[1:]
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_forged_digest_leads_nowhere(desk: FileDesk, architect: str, tmp_path: Path) -> None:
     digest = desk.upload(architect)["sha256"]
     path, forged = tmp_path / "handbook.backup", tmp_path / "forged.backup"
@@ -220,6 +226,8 @@ def test_forged_digest_leads_nowhere(desk: FileDesk, architect: str, tmp_path: P
         restore_storage(forged, ("acme", "copy"))
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_missing_contents_are_reported(desk: FileDesk, architect: str, tmp_path: Path) -> None:
     desk.upload(architect)
     (desk.folder / contents(desk.folder)[0]).unlink()

@@ -63,6 +63,7 @@ def test_names_have_dates_in_the_index() -> None:
     assert shown("1234567", in_name=True) == ["1234567"]
 
 
+@pytest.mark.long
 def test_letters_are_folded_alike_in_any_letter_case() -> None:
     for letter in map(chr, [*range(1, 0xD800), *range(0xE000, 0x20000)]):
         low = fold_case(letter)

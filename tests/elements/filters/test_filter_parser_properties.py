@@ -257,6 +257,7 @@ LONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
 def test_work_is_linear_in_the_length(text: str) -> None:
     """Counts function calls, which are the same on every machine."""
@@ -290,6 +291,7 @@ def test_nesting_that_is_too_deep_stops_parsing(monkeypatch: pytest.MonkeyPatch)
     assert len(fed) == 33
 
 
+@pytest.mark.long
 def test_threads_share_the_parser() -> None:
     texts = [f"a{number} eq {number} or NOT (b eq 'x' and c in (1, 2))" for number in range(200)]
     with ThreadPoolExecutor(8) as pool:

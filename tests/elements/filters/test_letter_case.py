@@ -39,6 +39,7 @@ def test_patterns_of_ordinary_names_are_readable() -> None:
     assert pattern_of(["ss"]) == r"^(?:(?:[sSſ][sSſ]|[ßẞ]))(?![\s\S])"
 
 
+@pytest.mark.long
 def test_a_pattern_of_a_repeated_letter_stays_small() -> None:
     pattern = pattern_of(["s" * 100])
     assert len(pattern) < 50_000

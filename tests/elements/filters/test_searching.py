@@ -20,6 +20,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import ID
 from tests.elements.office import Office, names_of
 from tests.elements.reader_page import read_page
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 ROOT = "/acme/handbook"
@@ -46,17 +47,20 @@ def on_pages(client: Client, text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("er", ["ERP next", "Check", "Handle every order"]),
-        ("ORDER handle", ["Handle every order"]),
-        ("mannSCHAFT", ["Crew", "Anna Berg"]),
-        ("prüfen", ["Check"]),
-        ("order -handle", []),
-        ("-order", []),
-        ("%", []),
-        ("it's", []),
-        ("00000000-0000-4000-8000-000000000000", []),
-    ],
+    first_quick(
+        [
+            ("er", ["ERP next", "Check", "Handle every order"]),
+            ("ORDER handle", ["Handle every order"]),
+            ("mannSCHAFT", ["Crew", "Anna Berg"]),
+            ("prüfen", ["Check"]),
+            ("order -handle", []),
+            ("-order", []),
+            ("%", []),
+            ("it's", []),
+            ("00000000-0000-4000-8000-000000000000", []),
+        ],
+        3,
+    ),
 )
 def test_pages_find_the_same_elements_in_the_same_order(office: Office, text: str, expected: list[str]) -> None:
     assert in_office(office, text) == expected

@@ -18,7 +18,7 @@ from tests.elements.index_use import assert_every_statement_uses_an_index
 from tests.factories import StaffAccountFactory
 from tests.scale import many_rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 ROOT = "/acme/large"
 HOUSE, MAIN, PROCESS = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 PAGES = {

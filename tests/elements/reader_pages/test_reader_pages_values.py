@@ -17,6 +17,7 @@ from storage.tenancy.scope import tenant_scope
 from tests.conftest import StorageMaker
 from tests.cycles import STANDARD_CYCLES
 from tests.elements.reader_page import ParsedReaderPage, read_page
+from tests.scale import first_quick
 
 ITEM = "00000000-0000-4000-8000-0000000000aa"
 PICTURE = {"address": "1", "fullAddress": "https://x.example/a.png", "mimeType": "image/png", "protocol": "https"}
@@ -150,7 +151,7 @@ def test_a_language_without_interface_texts(museum: Storage) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
+    first_quick([
         ("html", "<p onclick='x()'>Text</p><script>alert(1)</script><img src=x onerror=alert(1)>"),
         ("html", "<a href='javascript:alert(1)'>Text</a><a href=' java\tscript:alert(1)'>Text</a>"),
         ("html", "<svg><script>alert(1)</script><a xlink:href='javascript:x'>Text</a></svg><math><mtext><script>x</script>"),
@@ -176,7 +177,7 @@ def test_a_language_without_interface_texts(museum: Storage) -> None:
         ("part", "NaN"),
         ("truth", "<script>"),
         ("text", ["<script>"]),
-    ],
+    ], 8),
 )  # fmt: skip
 def test_invalid_stored_values_do_no_harm(museum: Storage, name: str, value: Any) -> None:
     """The API refuses these values; should they exist anyway, a page neither runs them nor fails."""

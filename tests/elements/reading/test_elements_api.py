@@ -389,6 +389,8 @@ def test_a_parameter_without_a_value_counts_as_not_given(handbook: Storage, api:
     assert api.get(address + empty).content == api.get(address).content
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_statement_timeout_asks_for_a_smaller_request(
     handbook: Storage, api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:

@@ -19,6 +19,7 @@ from storage.models import Storage
 from storage.tenancy.scope import tenant_scope
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 FACETS = "/acme/handbook/_api/rest/facets"
@@ -55,7 +56,7 @@ def change(handbook: Storage) -> None:
         Element.objects.filter(id=ID["order"]).update(position=7)
 
 
-@pytest.mark.parametrize("address", READS)
+@pytest.mark.parametrize("address", first_quick(READS, 3))
 def test_responses_from_the_cache_are_the_same(
     handbook: Storage, api: ApiClient, architect: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def weight() -> int:
     )
 
 
+@pytest.mark.long
 def test_the_cache_keeps_its_limit(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +160,7 @@ def test_the_cache_keeps_its_limit(
         assert weight() > 0
 
 
+@pytest.mark.long
 def test_states_without_any_targets_are_forgotten_as_well(
     handbook: Storage, api: ApiClient, architect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

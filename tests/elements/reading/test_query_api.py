@@ -16,6 +16,7 @@ from storage.options import Role
 from tests.api_client import ApiClient
 from tests.elements.handbook import ID
 from tests.factories import issued_token
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 VIEWS = "/acme/handbook/_api/rest/facets/processes/views"
@@ -34,14 +35,17 @@ def parameters(body: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "body",
-    [
-        {},
-        {"filter": "Contains(name,'e')", "select": ["name", "owner"], "resources": ["attributes", "related"]},
-        {"expandRelated": ["owner"], "orderBy": "name[1033] desc", "page": 2, "pageSize": 2},
-        {"culture": 1031, "fallback": True, "pageSelectionKey": ID["ship"]},
-        {"filter": "type -eq subProcess", "pageSize": 0},
-        {"format": "csv", "select": ["name"]},
-    ],
+    first_quick(
+        [
+            {"filter": "Contains(name,'e')", "select": ["name", "owner"], "resources": ["attributes", "related"]},
+            {"expandRelated": ["owner"], "orderBy": "name[1033] desc", "page": 2, "pageSize": 2},
+            {},
+            {"culture": 1031, "fallback": True, "pageSelectionKey": ID["ship"]},
+            {"filter": "type -eq subProcess", "pageSize": 0},
+            {"format": "csv", "select": ["name"]},
+        ],
+        2,
+    ),
 )
 def test_the_response_is_that_of_the_list(handbook: Storage, api: ApiClient, editor: str, body: dict[str, Any]) -> None:
     reading = issued_token(handbook, Role.ARCHITECT, limits=TokenLimits(is_read_only=True))

@@ -161,6 +161,8 @@ def test_statements_of_each_operation(sample: Storage, monkeypatch: pytest.Monke
         assert_every_statement_uses_an_index(sample, sent, at_least=100)
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_past_reads_ask_when_the_record_begins(sample: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """They send this statement more (D566), and none that looks for words of today."""
     counts = baseline()

@@ -80,6 +80,7 @@ def test_a_session_is_saved_while_a_list_is_streamed(busy: Storage, settings: Se
     wait_until_ended()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_cyclic", [False, True])
 def test_a_stream_that_nobody_closes_ends_its_own_transaction(busy: Storage, is_cyclic: bool) -> None:
     """The garbage collector may find it in any thread, and while that thread has a transaction of its own."""

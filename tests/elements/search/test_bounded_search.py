@@ -57,6 +57,8 @@ def test_signs_that_begin_no_tag_stay_in_a_text() -> None:
     assert plain_text(f"{DECLARATION}<p>1 <b>order</b></p> << 2 <i/") == "1 order << 2 <i/"
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 @given(st.text("ab", max_size=9), st.text("ab", max_size=9), st.integers(1, 3))
 def test_errors_are_counted_up_to_a_limit(one: str, other: str, most: int) -> None:
     assert distance(one, other, most) == min(distance(one, other, 20), most + 1)

@@ -74,6 +74,8 @@ def test_usual_values_are_read_in_python() -> None:
     assert search_document({}) == ("", "")
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_an_import_posts_words_as_the_database_does(other_storage: Storage, tmp_path: Path) -> None:
     """Python posts the words of the first lines; the database those of the last one, which has rare letters."""
     storage = StorageFactory.create(key="second", template="standard")

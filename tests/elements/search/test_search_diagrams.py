@@ -77,6 +77,8 @@ class TestDraft:
             assert not SearchPosting.objects.filter(word="warehouse").exists()
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_the_index_follows_every_change_of_a_diagram(
     handbook: Storage, api: ApiClient, anna: str, architect: str
 ) -> None:

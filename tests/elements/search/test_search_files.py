@@ -155,6 +155,8 @@ def test_a_removed_file_is_not_found(desk: FileDesk, architect: str) -> None:
         assert not SearchPosting.objects.filter(word__startswith="@").exists()
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_rebuild_writes_the_words_of_files(desk: FileDesk, architect: str) -> None:
     before = measure_search(desk.handbook)
     desk.attach(architect, {"id": upload(desk, architect, MANUAL, "manual.pdf")})
@@ -172,6 +174,8 @@ def test_a_rebuild_writes_the_words_of_files(desk: FileDesk, architect: str) -> 
         assert SearchPosting.objects.filter(word__startswith="@").count() == 12
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_files_without_a_row_are_noted_at_night(
     desk: FileDesk, architect: str, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
@@ -189,6 +193,8 @@ def test_files_without_a_row_are_noted_at_night(
     assert waiting_jobs() == []
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_backup_has_the_texts(
     desk: FileDesk, architect: str, tmp_path: Path,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
@@ -245,6 +251,8 @@ def test_a_job_goes_on_after_a_problem(
         assert FileText.objects.get(digest=digests[2]).text == "third"
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_administrators_see_the_files(desk: FileDesk, architect: str) -> None:
     desk.attach(architect, {"id": upload(desk, architect, MANUAL, "manual.pdf")})
     upload(desk, architect, b"%PDF-1.7 damaged", "damaged.pdf")

@@ -136,6 +136,8 @@ def test_every_imported_version_is_indexed(handbook: Storage) -> None:
         assert document.names == "\n auftrag abwickeln \n handle order \n"
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_the_index_follows_random_changes(handbook: Storage, api: ApiClient, architect: str) -> None:
     chance = random.Random(1)
 

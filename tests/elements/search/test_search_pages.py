@@ -256,6 +256,8 @@ def test_the_site_finds_its_pages(handbook: Storage) -> None:
     assert options(client.get("/admin/search/")) == []
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_statements_of_search_boxes(handbook: Storage) -> None:
     """Each number is constant: it does not depend on how much is found."""
     office = Office(handbook, Role.ANALYZER)

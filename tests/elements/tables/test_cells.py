@@ -80,6 +80,7 @@ def test_texts_of_cells_in_csv(cell: Any, text: str) -> None:
     assert csv_text(cell) == text
 
 
+@pytest.mark.long
 @given(st.text(st.sampled_from("=+-@'\t\r\n; a1＝"), max_size=8))
 def test_a_text_comes_back_from_csv_and_is_never_a_formula(text: str) -> None:
     """Whatever separates cells for the program that opens it."""

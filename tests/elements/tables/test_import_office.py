@@ -127,6 +127,7 @@ def test_columns_are_chosen_and_remembered(office: Office, desk: TableDesk, work
     assert "0 new, 1 changed, 0 unchanged." in main_text(choose(office, next_table))
 
 
+@pytest.mark.long
 def test_a_column_that_is_left_out_stays_out_until_it_is_chosen_again(office: Office, workshop: Storage) -> None:
     content = saved_csv([["id", "note", "count"], [ID["thing"], "a", "1"]])
     form = form_data(choose(office, content))

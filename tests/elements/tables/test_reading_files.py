@@ -138,6 +138,7 @@ class TestHostileWorkbooks:
         with pytest.raises(Unreadable, match="document type"):
             read_xlsx(with_sheet(bomb))
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         ("sheet", "message"),
         [
@@ -193,6 +194,7 @@ class TestHostileWorkbooks:
         with pytest.raises(Unreadable, match="unusual"):
             read_xlsx(out.getvalue())
 
+    @pytest.mark.long
     @given(st.data())
     def test_any_damage_is_a_problem_or_a_table(self, data: st.DataObject) -> None:
         content = bytearray(SMALL)

@@ -193,6 +193,7 @@ def test_readers_see_published_versions_only(desk: TableDesk, workshop: Storage,
         assert ID["gone"] in column(table, "id")
 
 
+@pytest.mark.long
 def test_a_long_table_is_streamed(desk: TableDesk, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     one(desk)
     whole = {"csv": desk.csv(), "xlsx": desk.xlsx()}

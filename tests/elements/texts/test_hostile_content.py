@@ -41,6 +41,7 @@ def test_many_style_sheets(desk: UpdateDesk) -> None:
     assert desk.update(described(text))[0]["attributes"]["description"] == {"1033": text}
 
 
+@pytest.mark.long
 def test_quotes_and_backslashes_cost_as_little_as_letters(desk: UpdateDesk) -> None:
     def seconds(text: str) -> float:
         desk.update(described(DECLARATION))
@@ -61,6 +62,7 @@ def test_deep_markup_is_refused(desk: UpdateDesk) -> None:
     assert response.json()["message"] == f"elements[0] {ID['order']}: description[1033]: {text}."
 
 
+@pytest.mark.long
 def test_deep_markup_that_is_stored_can_be_posted_back_and_is_shown_flat(desk: UpdateDesk, handbook: Storage) -> None:
     with tenant_scope(handbook):
         for version in ("order-2", "order-3"):

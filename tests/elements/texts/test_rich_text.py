@@ -193,6 +193,7 @@ def counts(markup: str) -> dict[str, int]:
     return {tag: len(re.findall(rf"<{tag}[ >/]", markup)) for tag in ("h2", "ul", "ol", "li", "blockquote", "td")}
 
 
+@pytest.mark.long
 @given(st.lists(trees, max_size=5).map("".join))
 @example("a\n<strong>a</strong>")
 def test_nothing_is_lost_of_what_is_shown(markup: str) -> None:

@@ -89,6 +89,7 @@ def problems_of(file: str) -> list[str]:
     return full.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.long
 def test_bad_lines(house: Storage, tmp_path: Path) -> None:
     """One storage serves for all of them, because provisioning takes a second."""
     for bad, problem in BAD:

@@ -29,6 +29,7 @@ def test_each_term_has_one_translation(terms: tuple[Term, ...]) -> None:
         assert len(set(words)) == len(words)
 
 
+@pytest.mark.long
 def test_words_are_frequent_and_rare() -> None:
     lines = list(sample_lines(COUNT))
     assert lines == list(sample_lines(COUNT))

@@ -32,7 +32,7 @@ from tests.conftest import StorageMaker
 from tests.elements.transfer_files import DEMO, guid, line, reference, run, version, write
 from tests.factories import StorageFactory, token_for
 from tests.filled_storages import NOTHING
-from tests.scale import scaled
+from tests.scale import first_quick, scaled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("other_storage")]
 DEMO_LINES = DEMO.read_text(encoding="utf-8").splitlines()
@@ -179,6 +179,8 @@ def read_random_lines(reader: LineReader, survey: Survey, data: st.DataObject) -
     survey.finish([], [], [])
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_a_dry_run_counts_and_writes_nothing(house: Storage) -> None:
     _, dry = run("import_storage", "acme", "house", str(DEMO), "--dry-run")
     with tenant_scope(house):
@@ -223,6 +225,8 @@ def test_export_to_links_and_pipes(house: Storage, tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.ndjson", "link.ndjson", "pipe", "real.ndjson"]
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_export_ends_quietly_when_its_reader_stops(house: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     run("import_storage", "acme", "house", str(DEMO))
     reading, writing = os.pipe()
@@ -235,7 +239,7 @@ def test_export_ends_quietly_when_its_reader_stops(house: Storage, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    "digits", ["0.10000000000000000555", "123456789012345678901234567890", f"1{'0' * 400}", "-1.5"]
+    "digits", first_quick(["0.10000000000000000555", "123456789012345678901234567890", f"1{'0' * 400}", "-1.5"])
 )
 def test_decimals_keep_their_digits(house: Storage, tmp_path: Path, api: ApiClient, digits: str) -> None:
     exact = '{"facetName":"kpi","id":"%s","versionId":"%s","type":"kPI","state":"inProcess","attributes":{"changedOn":{"127":"2026-01-01T00:00:00"},"createdOn":{"127":"2026-01-01T00:00:00"},"targetValue":{"127":%s},"version":{"127":"0.1"}}}'  # fmt: skip
@@ -253,6 +257,8 @@ def test_decimals_keep_their_digits(house: Storage, tmp_path: Path, api: ApiClie
         assert api.get(address, token=token).status_code == 200, address
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_an_import_does_not_reach_another_storage(house: Storage, second: Storage) -> None:
     run("import_storage", "acme", "house", str(DEMO))
     with tenant_scope(second):

@@ -17,6 +17,7 @@ from tests.elements.drawing import ORDER_3, content, draw, existing, flow, new, 
 from tests.elements.element_parts import NOT_THERE, ORDER_2, RELATED_2, part
 from tests.elements.handbook import ID, LINES, wire
 from tests.factories import token_for
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 
@@ -185,7 +186,7 @@ class TestRefused:
             for name, count in before.items()
         )
 
-    @pytest.mark.parametrize("element", IN_THE_WAY)
+    @pytest.mark.parametrize("element", first_quick(IN_THE_WAY, 6))
     def test_obstacles_are_named(self, api: ApiClient, handbook: Storage, architect: str, element: str) -> None:
         # Only administrators see the elements of tokens (D396).
         architect = token_for(handbook, Role.ADMINISTRATOR) if element == "token" else architect

@@ -32,6 +32,7 @@ from tests.elements.update_desk import (
     texts,
 )
 from tests.factories import token_for
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 
@@ -177,7 +178,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize(("place", "sent", "kept"), GOOD)
+@pytest.mark.parametrize(("place", "sent", "kept"), first_quick(GOOD, 10))
 def test_values_are_kept_exactly(desk: UpdateDesk, place: str, sent: str, kept: str | None) -> None:
     name, culture = place[:-1].split("[")
     body = f'{{"elements":[{{"versionId":"{ID["order-3"]}","attributes":{{"{name}":{{"{culture}":{sent}}}}}}}]}}'
@@ -228,7 +229,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("place", "value", "problem"), BAD)
+@pytest.mark.parametrize(("place", "value", "problem"), first_quick(BAD, 20))
 def test_values_that_do_not_fit_are_refused(desk: UpdateDesk, place: str, value: Any, problem: str) -> None:
     name, culture = place[:-1].split("[")
     desk.refuse(422, [texts(**{name: {culture: value}})], at(place, problem))
@@ -274,7 +275,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "place", "problem"), WRONG)
+@pytest.mark.parametrize(("name", "value", "place", "problem"), first_quick(WRONG, 8))
 def test_references_against_the_configuration_are_refused(
     desk: UpdateDesk, name: str, value: Any, place: str, problem: str
 ) -> None:

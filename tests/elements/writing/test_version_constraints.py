@@ -57,6 +57,7 @@ def broken_rule(one: str, other: str) -> str | None:
     return "one_published_version" if categories == {"published"} else None
 
 
+@pytest.mark.long
 def test_possible_pairs_of_states(house: Storage) -> None:
     refused = {}
     with tenant_scope(house):

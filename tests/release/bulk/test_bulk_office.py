@@ -18,6 +18,7 @@ from tests.elements.office import Office, main_text, names_of
 from tests.jobs import run_jobs
 from tests.release.bulk.bulk_calls import bulk
 from tests.release.house import ID, HouseClient, MakeClient, Wire
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 LIST, BULK = "elements/element/", "elements/bulk/"
@@ -82,14 +83,14 @@ def test_all_elements_of_a_filtered_list(office: Office, caller: HouseClient) ->
 
 @pytest.mark.parametrize(
     ("what", "values", "words"),
-    [
+    first_quick([
         ("add:secondaryAuthors", {"r-secondaryAuthors": f"{ID['ben']},{ID['dora']}"}, "Add references: Further authors = Ben, Dora"),
         ("remove:systems", {"r-systems": ID["erp"]}, "Remove references: Systems = ERP"),
         ("set:owner", {"r-owner": ID["cora"]}, "Set: Owner = Cora"),
         ("move", {"parent": ID["released"]}, "Move: released-1"),
         ("transition:InProcessToInReview", {"ignoreWarnings": "true", "comment": "c"}, "Transition:"),
         ("delete", {}, "Delete"),
-    ],
+    ], 2),
 )  # fmt: skip
 def test_operations(office: Office, what: str, values: dict[str, str], words: str) -> None:
     previewed = preview(office, what, "inProcess", **values)

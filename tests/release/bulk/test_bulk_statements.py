@@ -52,6 +52,7 @@ def parts(house: Storage, elements: list[str], type: str) -> list[str]:
         return [str(each) for each in found]
 
 
+@pytest.mark.long
 def test_every_operation_needs_a_constant_number_of_statements(desk: MakeClient, house: Storage) -> None:
     cora, counts = desk(user="cora"), dict[str, list[int]]()
 

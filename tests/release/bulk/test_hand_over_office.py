@@ -50,6 +50,7 @@ def test_everything_is_handed_over_after_a_preview(office: Office, cora: HouseCl
     assert "Hand over: Ben → Dora" in office.page("elements/bulk/runs/")
 
 
+@pytest.mark.long
 def test_the_work_of_people_who_have_left_is_offered(
     office: Office, house: Storage, desk: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

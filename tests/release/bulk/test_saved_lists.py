@@ -144,6 +144,7 @@ def test_selected_values_are_sorted_by_their_labels(house: Storage, caller: Hous
             assert found[-1] not in maturities, "without a value"
 
 
+@pytest.mark.long
 def test_every_shown_column_has_an_order(office: Office, house: Storage) -> None:
     chosen = ",".join([*ElementAdmin.known_columns, "a.purp", "a.scope"])
     listed = office.get(f"{LIST}?columns={chosen}")

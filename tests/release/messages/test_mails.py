@@ -213,6 +213,7 @@ def test_an_import_of_many_versions_is_one_mail(
     assert f"and 9950 more: {PUBLIC}/acme/house/admin/messages/" in text
 
 
+@pytest.mark.long
 def test_a_person_gets_ten_mails_an_hour(
     room: MailRoom, house: Storage, staff: SignIn, deliver: Deliver, clock: SettableClock
 ) -> None:
@@ -312,6 +313,7 @@ def test_logs_have_no_addresses(room: MailRoom, task: Callable[[], str], deliver
     assert "ben@" not in str(logs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_hanging", [True, False])
 def test_a_server_that_does_not_answer_gets_a_growing_pause(
     is_hanging: bool,

@@ -75,7 +75,7 @@ class TestOtherCycles:
         ("ways", "without"),
         [
             ([replace(WAY_THEN, target="expired")], ""),
-            ([], "requestToExpire"),
+            pytest.param([], "requestToExpire", marks=pytest.mark.long),
             pytest.param([replace(WAY_THEN, source="inEffect")], "", marks=pytest.mark.long),
             # The transition no longer needs approval.
             pytest.param([replace(WAY_THEN, task="", ends_version=False)], "", marks=pytest.mark.long),
@@ -113,6 +113,7 @@ class TestOtherCycles:
         accepted = done(act(ben, task, "accept"))
         assert (accepted["type"], accepted["element"]["state"]) == (TYPE, "expired")
 
+    @pytest.mark.long
     def test_a_task_for_another_published_state_keeps_the_validity(self, house: Storage, desk: MakeClient) -> None:
         """Accepting it does what was asked for: the version is in effect, and its validity is what it was."""
         change_cycle(house, self.EFFECT)
@@ -130,6 +131,7 @@ class TestOtherCycles:
         ]
         assert run_lifecycle(fresh(house)).is_empty
 
+    @pytest.mark.long
     def test_a_task_for_a_retired_state_ends_the_version_today(self, house: Storage, desk: MakeClient) -> None:
         """The request has no end of its own, and a retired version is no longer valid."""
         change_cycle(house, replace(self.END, ends_version=False))

@@ -65,6 +65,7 @@ def mailed_tasks(house: Storage, clock: SettableClock) -> dict[str, list[str]]:
     return {name: [id for id in ids if mail and id in str(mail.body)] for name, mail in mails.items()}
 
 
+@pytest.mark.long
 def test_every_approver_gets_one_message_for_all_approvals(
     house: Storage, desk: MakeClient, clock: SettableClock
 ) -> None:

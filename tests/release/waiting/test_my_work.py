@@ -76,6 +76,7 @@ def test_a_release_asks_first_and_keeps_the_comment(house: Storage, desk: MakeCl
     assert desk(user="ben").element("inProcess")["state"] == "released"
 
 
+@pytest.mark.long
 def test_a_request_that_neither_releases_nor_ends_is_decided_in_place(house: Storage, desk: MakeClient) -> None:
     way = Transition("TakeEffect", "released", "inEffect", ((1033, "Take effect"),), "Approve effect")
     change_cycle(house, way)

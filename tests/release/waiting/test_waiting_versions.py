@@ -20,6 +20,7 @@ from tests.release.settable_clock import SettableClock
 from tests.release.stored_contents import fresh
 from tests.release.task_calls import ANOTHERS, act, appoint, change_state, done, grant, label, logged, refused, wire
 from tests.release.waiting.waiting_tasks import submit, tasks_of, with_approvals
+from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
 DUE = "2026-07-15T12:00:00"
@@ -203,7 +204,7 @@ class TestAccepting:
 class TestSendingBack:
     @pytest.mark.parametrize(
         ("person", "verb", "step", "state"),
-        [("ben", "reject", "rejection", "rejected"), ("anna", "withdraw", "withdrawal", "withdrawn")],
+        first_quick([("ben", "reject", "rejection", "rejected"), ("anna", "withdraw", "withdrawal", "withdrawn")]),
     )
     def test_a_rejected_version_can_be_edited_again(
         self, house: Storage, desk: MakeClient, person: str, verb: str, step: str, state: str
@@ -223,7 +224,7 @@ class TestSendingBack:
 
     @pytest.mark.parametrize(
         ("person", "verb", "step", "state"),
-        [("ben", "reject", "rejection", "rejected"), ("anna", "withdraw", "withdrawal", "withdrawn")],
+        first_quick([("ben", "reject", "rejection", "rejected"), ("anna", "withdraw", "withdrawal", "withdrawn")]),
     )
     def test_a_state_that_has_lost_its_task(
         self, house: Storage, desk: MakeClient, person: str, verb: str, step: str, state: str
@@ -241,6 +242,7 @@ class TestSendingBack:
         assert (state_of(anna), tasks_of(anna), list(tasks_of(anna, state="obsolete"))) == ("inReview", {}, ["dora"])
         assert run_lifecycle(fresh(house)).opened != [f"{ID['inProcess-1']}, version 0.1 of {ID['inProcess']}"]
 
+    @pytest.mark.long
     def test_a_task_never_takes_another_transition_than_it_shows(self, house: Storage, desk: MakeClient) -> None:
         anna, ben = desk(user="anna"), desk(user="ben")
         appoint(house, "inProcess-1", reviewer=["ben"])

@@ -209,6 +209,7 @@ class TestTimeouts:
         request = type("Request", (), {"ticket": Ticket((OPEN, 1))})()
         assert admission.read_timeout(request) == 2
 
+    @pytest.mark.long
     def test_a_read_that_takes_too_long_for_its_budget(
         self, gate: Gate, api: ApiClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -248,6 +249,7 @@ def test_nobody_pays_for_an_unreachable_database() -> None:
     cost._statements.seconds, cost._statements.limited = before, limited
 
 
+@pytest.mark.long
 def test_a_page_that_takes_too_long_for_its_budget(
     gate: Gate, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

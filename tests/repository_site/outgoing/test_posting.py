@@ -85,6 +85,7 @@ def test_answers(receiver: Receiver, path: str, expected: tuple[int | None, str,
     assert answered(post(receiver.url(path), {}, b"{}")) == expected
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("path", ["hang", "drip-headers", "continue"])
 def test_no_answer_within_the_time(receiver: Receiver, path: str) -> None:
@@ -94,6 +95,7 @@ def test_no_answer_within_the_time(receiver: Receiver, path: str) -> None:
     assert WHOLE <= time.monotonic() - began < LONG
 
 
+@pytest.mark.long
 def test_a_dripping_answer_ends_with_the_time(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     # The answer must have begun by then.
     monkeypatch.setattr(posting, "WHOLE_SECONDS", 1.0)
@@ -109,6 +111,7 @@ def test_only_the_first_part_of_a_large_answer_is_read(receiver: Receiver) -> No
     assert 65_000 < len(answer.body) < 65_536
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_a_receiver_that_does_not_read_gets_no_more_time() -> None:
     """A body that is larger than the buffers of the connection waits for its receiver."""

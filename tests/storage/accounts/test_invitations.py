@@ -130,6 +130,7 @@ def test_links_end(room: MailRoom, office: Client, alex: StaffAccount, storage: 
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.long
 def test_limits(room: MailRoom, office: Client, alex: StaffAccount, storage: Storage, monkeypatch: Any) -> None:
     office.post(f"{PAGES}add/", GIVEN)
     made = Invitation.objects.get()

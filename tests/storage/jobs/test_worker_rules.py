@@ -271,6 +271,8 @@ def test_a_job_of_another_release_waits_for_its_worker(storage: Storage) -> None
     assert JobFailure.objects.get().error == "No worker knows a job of the name rules.later."
 
 
+@pytest.mark.long
+@pytest.mark.on_cluster
 def test_jobs_of_the_network_have_places_of_their_own(storage: Storage) -> None:
     """A job runs as soon as a place of its kind is free, and not when the worker asks at its time."""
     for _ in range(3):

@@ -19,6 +19,7 @@ from storage.tenancy.addresses import key_problem
 from storage.tenancy.contexts import Context, ContextType
 from tests.factories import StaffAccountFactory
 from tests.identity_provider import rule
+from tests.scale import first_quick
 from tests.storage.scim.directory import CORE, TestedDirectory, directory_of, roles_of
 
 pytestmark = pytest.mark.django_db
@@ -152,22 +153,25 @@ def test_directories_of_one_collection_are_apart(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        'userName eq "' + "x" * 2000 + '"',
-        " or ".join(['title eq "x"'] * 51),
-        "not (" * 40 + "title pr" + ")" * 40,
-        "(" * 1900,
-        'title eq "\\u0000"',
-        'nothing eq "x"',
-        'title eq "x" and',
-        'emails[type eq "work"',
-        'meta.version eq "1"',
-        'schemas eq "x"',
-        'id co "a"',
-        "active gt true",
-        'members[value eq "x"]',
-        "title co 5",
-    ],
+    first_quick(
+        [
+            'userName eq "' + "x" * 2000 + '"',
+            " or ".join(['title eq "x"'] * 51),
+            "not (" * 40 + "title pr" + ")" * 40,
+            "(" * 1900,
+            'title eq "\\u0000"',
+            'nothing eq "x"',
+            'title eq "x" and',
+            'emails[type eq "work"',
+            'meta.version eq "1"',
+            'schemas eq "x"',
+            'id co "a"',
+            "active gt true",
+            'members[value eq "x"]',
+            "title co 5",
+        ],
+        5,
+    ),
 )
 def test_hostile_filters(directory: TestedDirectory, text: str) -> None:
     response = directory.ask("GET", f"Users?{urlencode({'filter': text})}")

@@ -116,6 +116,7 @@ def test_attributes_are_claims(directory: TestedDirectory, provider: IdentityPro
     assert roles_of(account) == {}
 
 
+@pytest.mark.long
 def test_the_number_of_statements_does_not_depend_on_the_people(directory: TestedDirectory) -> None:
     few, many = (
         [directory.person(f"{name}{number}")["id"] for number in range(count)] for name, count in (("a", 2), ("b", 12))

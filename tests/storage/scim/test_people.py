@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from storage.models import DirectoryPerson, IdentityProvider, StaffAccount, Storage, StorageMembership
+from tests.scale import first_quick
 from tests.storage.scim.directory import CORE, ENTERPRISE, JO, TestedDirectory, roles_of
 
 pytestmark = pytest.mark.django_db
@@ -66,12 +67,14 @@ def test_entra_creates_and_changes_a_person(directory: TestedDirectory, provider
 
 @pytest.mark.parametrize(
     "operation",
-    [
-        {"op": "Replace", "path": "active", "value": "False"},
-        {"op": "Replace", "path": "active", "value": False},
-        {"op": "replace", "value": {"active": False}},
-        None,
-    ],
+    first_quick(
+        [
+            {"op": "Replace", "path": "active", "value": "False"},
+            {"op": "Replace", "path": "active", "value": False},
+            {"op": "replace", "value": {"active": False}},
+            None,
+        ]
+    ),
     ids=["Entra ID, text", "Entra ID", "Okta", "deleted"],
 )
 def test_deactivation_ends_everything_and_can_be_undone(

@@ -18,6 +18,7 @@ from storage.single_sign_on.linking import person_of, sign_on
 from storage.single_sign_on.providers import remove_provider, save_provider
 from tests.factories import StaffAccountFactory, StorageFactory
 from tests.identity_provider import JO, TestedProvider, configured, rule, sent_to_provider, sign_in
+from tests.scale import first_quick
 from tests.storage.office import site_administrator
 
 pytestmark = pytest.mark.django_db
@@ -102,14 +103,14 @@ def test_a_subject_stays_with_its_account(here: IdentityProvider, there: TestedP
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [
+    first_quick([
         ({"email_verified": False}, "has not verified your address"),
         ({"email_verified": None}, "has not verified your address"),
         ({"email": "jo@other.example"}, "not for your mail domain"),
         ({"email": "jo@sub.example.org"}, "not for your mail domain"),
         ({"email": "jo@example.org@other.example"}, "has not verified your address"),
         ({"groups": ["visitors"]}, "No rule gives you access"),
-    ],
+    ]),
 )  # fmt: skip
 def test_strangers_get_no_account(here: IdentityProvider, there: TestedProvider, changes: Any, reason: str) -> None:
     """Take-over by an unverified address, above all: an account with this address exists."""
@@ -146,6 +147,7 @@ def test_the_provider_of_a_collection_reaches_its_storages_only(
     assert (refused.status_code, "not for the mail domain of your account" in text_of(refused)) == (403, True)
 
 
+@pytest.mark.long
 def test_the_provider_of_the_installation(there: TestedProvider, storage: Storage, other_storage: Storage) -> None:
     provider = configured(there.issuer, mail_domains=[])
     for each in (storage, other_storage):
