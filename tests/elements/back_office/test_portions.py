@@ -85,11 +85,18 @@ def test_full_pages_of_portions(office: Office, monkeypatch: pytest.MonkeyPatch)
     assert followed(office, address)[0] == whole
 
 
-def test_a_page_says_what_it_has_tested(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_says_what_it_has_tested(handbook: Storage, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filters, "MOST_LOOKED_UP", 4)
     page = office.page(f"{LIST}?owner=none")
     assert "This page has tested 4 versions, in the order of their names. There may be more elements. Continue" in page
     assert "Page 1" not in page
+    monkeypatch.setattr(translations, "MOST_READ", 1)
+    assert "No element found so far." in office.page(f"{TRANSLATIONS}?culture=1033&facet=users")
+    assert "No element found so far." in office.page(f"{LIST}?validity=ended")
+    with tenant_scope(handbook):
+        last = ElementVersion.objects.order_by("sort_name", "id").values_list("id", flat=True).last()
+    for path in (f"{TRANSLATIONS}?culture=1033&facet=users", f"{LIST}?validity=ended"):
+        assert "No more elements." in office.page(f"{path}&after={last}")
     # An index finds the elements of an owner, and those of a short list are all tested.
     for query in (f"owner={ID['anna']}", "owner=none&facet=users"):
         assert "has tested" not in office.page(f"{LIST}?{query}")
