@@ -46,15 +46,11 @@ FREE_VERSION, THEIR_VERSION, LIMITED_VERSION = (
     f"00000000-0000-4000-9000-0000000000{number}" for number in (11, 13, 17)
 )
 NONE, TASK, WEBHOOK = "the storage", "the task", "the webhook"
-# Quick tests ask about these, as these callers; and about unknown tasks and webhooks. Long tests ask for the others, who
-# get the same as one of these almost everywhere.
+# Quick tests ask about these, as these callers; and about unknown tasks and webhooks.
 FEW: Mapping[str, Collection[str]] = {
-    **dict.fromkeys((TASK, WEBHOOK), CALLERS),
-    NONE: [each for each in CALLERS if each not in ("author", "approver", "architect")],
-    "inProcess": ("anonymous", "viewer", "editor", "author", "limited", "reading", "administrator"),
-    "released": ("viewer", "editor", "author", "architect"),
-    "limited": ("viewer", "editor", "author", "administrator"),
-    "another storage's": ("author", "administrator"),
+    **dict.fromkeys((NONE, TASK, WEBHOOK, "inProcess", "released"), CALLERS),
+    "limited": ("viewer", "editor", "author", "architect", "administrator"),
+    "another storage's": ("viewer", "author", "administrator"),
 }
 PLACES = {name: place for place, name in enumerate(CALLERS)}
 # Second addresses and methods of the same operation: see D1, D2 and D19.
