@@ -35,6 +35,7 @@ def test_continue_tests_portions_until_the_end(visit: NewVisitor) -> None:
     )
     root.check_looks(0)
     root.check_looks(1)
+
     # The second portion arrives after the person has stopped.
     def delay(route: Route) -> None:
         page.get_by_role("link", name="Stop").click()
