@@ -1,4 +1,4 @@
-"""The list of elements, ordered by name: each page takes a fixed number of statements, and nothing is counted.
+"""The list of elements, ordered by name: each page takes a fixed number of statements, and the list has no total.
 
 Django's list counts its rows. This one reads the keys of a page and one more, which tells whether another page follows,
 and then reads the wide columns for the rows of the page only.
@@ -24,9 +24,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
-from unfold.paginator import InfinitePaginator
-from unfold.views import ChangeList
 
+from elements.admin.bounded_lists import BoundedList
 from elements.admin.bulk.pages import begin_action
 from elements.admin.columns import AttributeColumn, PersonName, attribute_columns, offered_attributes, values_of
 from elements.admin.detail import element_view
@@ -34,12 +33,11 @@ from elements.admin.editing.views import add_view, delete_view
 from elements.admin.filters import element_filters
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.saved_lists import chosen_columns, saved_lists
-from elements.admin.searching import BY_NAME, FoundElements, elements_open_to, listed_elements, search
+from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
-from elements.models import Element, ElementVersion, SavedList
+from elements.models import Element, SavedList
 from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
 from elements.presentation.labels import Badge, Named, Text, version_number
-from elements.reading.lists.portions import Portion, read_portion
 from elements.reading.names import version_names_of
 from elements.reading.rows import VersionRow, references_of, row_columns
 from elements.sizes.counting import OWNER
@@ -47,24 +45,12 @@ from elements.tables.formats import TableFormat
 from elements.writing.writers import can_change
 from facets.blueprint.definitions import ElementType
 from repository_site.core.database.statements import Reading, ask_for, id_array, read_together, rows_of
-from repository_site.core.wording import GUID, clean_text
+from repository_site.core.wording import clean_text
 from storage.back_office import NavigationEntry, NavigationGroup, StorageModelAdmin, storage_office
 from storage.pages import caller_of
 
 PAGE_SIZE = 50
-# The version after which the page begins, if it shows a portion (D650).
-AFTER = "after"
-# To skip the elements before a page takes as long as to show so many pages.
-MAX_PAGE = 200
 CHANGERS = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if not granted <= READING)
-UP, DOWN = BY_NAME[0], f"-{BY_NAME[0]}"
-# Orders that an index has. By others, a list of at most so many elements is sorted.
-BY_INDEX = {
-    f"{sign}{name}"
-    for name in (UP, "newest__changed_on", "newest__created_on", "newest__valid_from", "id")
-    for sign in ("", "-")
-}
-MOST_SORTED = 5_000
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 
@@ -90,49 +76,11 @@ class ListedElement:
     """Texts of the attributes that are columns."""
 
 
-class ListPaginator(InfinitePaginator):
-    template_name = "back_office/elements/pagination.html"
-
-
-class UncountedList(ChangeList):
-    has_next = False
-    is_last = False
-    """Whether no page follows, although there are more rows."""
-
-    @property
-    def start(self) -> int:
-        self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
-        return (self.page_num - 1) * int(self.list_per_page)
-
-    def show(self, rows: list[Any], *, has_next: bool) -> None:
-        self.is_last = self.page_num == MAX_PAGE and has_next
-        self.result_list, self.has_next = rows, has_next and not self.is_last
-        # The templates need these numbers, although nothing is counted.
-        self.result_count = self.full_result_count = len(rows)
-        self.show_full_result_count = self.can_show_all = self.multi_page = self.show_admin_actions = False
-        self.paginator = ListPaginator(rows, self.list_per_page)
-
-
-class ElementList(UncountedList):
-    queryset: QuerySet[Element]
+class ElementList(BoundedList):
     found: FoundElements | None = None
     """Elements that the search text finds."""
 
     can_change = False
-    portion: Portion | None = None
-    """What the page looks through, if no index answers its filters."""
-
-    most_sorted = f"{MOST_SORTED}"
-    is_unsorted = False
-    """Whether the list is too long for the order that was chosen."""
-
-    next_after = ""
-    """The version after which the next portion begins."""
-
-    def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        # Like the number of the page, it does not belong to the address of the list.
-        self.filter_params.pop(AFTER, None)
-        return cast("dict[str, Any]", super().get_filters_params(params))
 
     def get_ordering_field(self, field_name: Any) -> Any:
         # The column of types has the name of a field, which Django would prefer.
@@ -147,7 +95,7 @@ class ElementList(UncountedList):
             self.found = search(labels.reader, self.queryset, text, is_sorted=ORDER_VAR in self.params)
             ids = self.found.ids[start : start + size + 1]
         else:
-            ids = self._page_of(request)
+            ids = self.page_of(request)
         shown = [each for each in self.list_display if isinstance(each, AttributeColumn)]
         attributes = [each.key for each in shown]
         rows, self.saved, _badges = read_together(
@@ -161,66 +109,6 @@ class ElementList(UncountedList):
         titles = {key: str(getattr(admin, key).short_description) for key in admin.known_columns}
         self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
         self.attributes = offered_attributes(request, attributes)
-
-    def _page_of(self, request: HttpRequest) -> list[UUID]:
-        """Return the elements of the page, and one more if another page follows. It tests and sorts a bounded number of
-        elements, whatever the size of the storage (D650)."""
-        order = self.queryset.query.order_by[0]
-        tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
-        if any(spec.has_few() for spec in self.filter_specs):
-            return self._slice_of_all()
-        if not tested and order in BY_INDEX:
-            return self._slice(self.queryset.values_list("id", flat=True))
-        if self._has_at_most(request, min([*tested, MOST_SORTED])):
-            return self._slice_of_all()
-        if order not in (UP, DOWN):
-            self.is_unsorted, order = True, UP
-            self.queryset = self.queryset.order_by(*BY_NAME)
-        if not tested:
-            return self._slice(self.queryset.values_list("id", flat=True))
-        return self._portion_of(request, min(tested), is_descending=order == DOWN)
-
-    def _slice(self, ids: Sequence[UUID] | QuerySet[Element, UUID]) -> list[UUID]:
-        return list(ids[self.start : self.start + self.list_per_page + 1])
-
-    def _slice_of_all(self) -> list[UUID]:
-        # With a limit, the database would look for the first few matches in the order of all names.
-        return self._slice(list(self.queryset.values_list("id", flat=True)))
-
-    def _has_at_most(self, request: HttpRequest, most: int) -> bool:
-        """Whether the other filters leave at most so many elements."""
-        others = elements_open_to(labels_of(request).reader.audience)
-        for spec in self.filter_specs:
-            others = others if spec.most_tested() else spec.queryset(request, others)
-        return others[: most + 1].count() <= most
-
-    def _portion_of(self, request: HttpRequest, most: int, *, is_descending: bool) -> list[UUID]:
-        after = request.GET.get(AFTER, "").lower()
-        start = after if GUID.fullmatch(after) else None
-        self.portion = portion = read_portion(most, start, is_descending=is_descending)
-        limits = portion.condition(ElementVersion._meta.db_table)
-        found = self.queryset.extra(where=[limits.sql], params=limits.parameters)  # noqa: S610  constants
-        # The order of the index: the id of the version decides between equal names.
-        found = found.order_by(*((DOWN, "-newest_id") if is_descending else (UP, "newest_id")))
-        rows = list(found.values_list("id", "newest_id")[: self.list_per_page + 1])
-        if len(rows) > self.list_per_page:
-            self.next_after = str(rows[-2][1])
-        elif portion.until:
-            self.next_after = portion.until.version
-        return [element for element, _version in rows]
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the page shows fewer elements than it can, because it has tested only a part of the storage."""
-        return bool(self.next_after) and not self.has_next
-
-    @property
-    def next_address(self) -> str:
-        return str(self.get_query_string({AFTER: self.next_after})) if self.next_after else ""
-
-    @property
-    def first_address(self) -> str:
-        return str(self.get_query_string()) if self.portion and self.portion.after else ""
 
     @property
     def bulk_address(self) -> str:

@@ -15,7 +15,7 @@ START = "(SELECT w.sort_name FROM elements_elementversion w WHERE w.id = %s::uui
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NameKey:
     """A version in the order of names. The id decides between equal names."""
 
     name: str
@@ -30,8 +30,8 @@ class Portion:
     """
 
     most: int
-    after: Place | None
-    until: Place | None
+    after: NameKey | None
+    until: NameKey | None
     is_descending: bool = False
 
     def condition(self, version: str) -> Condition:
@@ -52,11 +52,11 @@ def read_portion(most: int, after: str | None, *, is_descending: bool = False) -
     [[name, until, version]] = fetch(sql, [*given, most - 1])
     if after and name is None:
         return read_portion(most, None, is_descending=is_descending)
-    end = Place(until, version) if version else None
-    return Portion(most, Place(name, after) if after else None, end, is_descending)
+    end = NameKey(until, version) if version else None
+    return Portion(most, NameKey(name, after) if after else None, end, is_descending)
 
 
-def _compared(version: str, sign: str, place: Place) -> Condition:
+def _compared(version: str, sign: str, place: NameKey) -> Condition:
     # PostgreSQL cannot estimate a comparison of rows, and would read the whole table.
     estimated = f"{version}.sort_name {sign[0]}= %s"
     sql = f"({estimated} AND ({version}.sort_name, {version}.id) {sign} (%s, %s::uuid))"
