@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from repository_site.core.extension_point import ExtensionPoint
 
 if TYPE_CHECKING:
-    from elements.admin.filters import ElementFilter
+    from elements.admin.listing.type_filters import ElementFilter
     from elements.admin.panels import ElementPage, Panel
     from elements.bulk.steps import BulkStep
     from repository_site.core.database.statements import Reading

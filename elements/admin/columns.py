@@ -13,8 +13,8 @@ from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 from django.utils.text import Truncator
 
-from elements.admin.filters import ElementFacetFilter, TypeFilter
 from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.listing.type_filters import ElementFacetFilter, TypeFilter
 from elements.admin.saved_lists import COLUMNS
 from elements.models import Element, ElementVersion, Reference
 from elements.naming import NAME

@@ -25,13 +25,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from elements.admin.bounded_lists import BoundedList
 from elements.admin.bulk.pages import begin_action
 from elements.admin.columns import AttributeColumn, PersonName, attribute_columns, offered_attributes, values_of
 from elements.admin.detail import element_view
 from elements.admin.editing.views import add_view, delete_view
-from elements.admin.filters import element_filters
 from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.listing.bounded_lists import BoundedList
+from elements.admin.listing.filters import element_filters
 from elements.admin.saved_lists import chosen_columns, saved_lists
 from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from elements.admin.filters import DiagramFilter
 from elements.admin.labels import OfficeLabels, element_address, labels_of
+from elements.admin.listing.type_filters import DiagramFilter
 from elements.admin.searching import find
 from elements.presentation.labels import Named
 from repository_site.core.search_options import SearchOption, show_options

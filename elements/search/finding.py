@@ -16,10 +16,10 @@ from repository_site.core.database.statements import fetch, id_array, text_array
 
 # Versions of a word that are read, and those of them that the caller sees, which are tested (D383).
 MOST_READ, MOST_CANDIDATES = 50_000, 10_000
-# The same for a page, which has to be there at once (D650).
-PAGE_READ, PAGE_CANDIDATES = 15_000, 3_000
 # Elements by name whose references are followed, references to each, and all of them; also those of old versions.
 MOST_NAMED, MOST_REFERENCES, MOST_LINKED = 200, 2_000, 20_000
+# The same bounds for a page, which has to be there at once (D650).
+PAGE_READ, PAGE_CANDIDATES, PAGE_REFERENCES, PAGE_LINKED = 15_000, 3_000, 500, 3_000
 # Versions without some of the words, and the references, shapes and lanes of each in whose names these are looked for.
 MOST_AROUND = 200
 # Weights of a part: the word itself in a name, another form of it in a name, and anywhere else; and of a whole name.
@@ -153,8 +153,9 @@ def find(
     *,
     for_page: bool = False,
 ) -> Found:
-    most_read = min(MOST_READ, PAGE_READ) if for_page else MOST_READ
-    most_tested = min(MOST_CANDIDATES, PAGE_CANDIDATES) if for_page else MOST_CANDIDATES
+    usual = MOST_READ, MOST_CANDIDATES, MOST_REFERENCES, MOST_LINKED
+    quick = PAGE_READ, PAGE_CANDIDATES, PAGE_REFERENCES, PAGE_LINKED
+    most_read, most_tested, most_references, most_linked = map(min, usual, quick) if for_page else usual
     parts = expanded.parts
     candidates = {part: (expanded.candidates(part), expanded.candidates_in_files(part)) for part in parts}
     if not parts or not all(own or filed for own, filed in candidates.values()):
@@ -179,7 +180,7 @@ def find(
         )  # fmt: skip
         around = sql, [*in_names[1], types, *files.around[1], *partly[1], *excluded[1]]
     sql = FIND.format(
-        read=most_read, candidates=most_tested, named=MOST_NAMED, references=MOST_REFERENCES, linked=MOST_LINKED,
+        read=most_read, candidates=most_tested, named=MOST_NAMED, references=most_references, linked=most_linked,
         element=element, document=document, version=VERSION, rank=rank[0], wanted=wanted[0], in_name=in_name[0],
         files=files.files[0], uses=files.linked[0], counted_files=files.counts,
         flags=flags, name_parts=in_names[0], partly=partly[0], excluded=excluded[0], around=around[0], only=filtered,
@@ -199,7 +200,7 @@ def find(
                 by_files[name] = state
         else:
             numbers[kind] = number
-    is_followed = numbers[5] < MOST_LINKED and numbers.get(6, 0) < MOST_REFERENCES
+    is_followed = numbers[5] < most_linked and numbers.get(6, 0) < most_references
     is_followed = is_followed and numbers.get(7, 0) < MOST_FILES and numbers.get(8, 0) < MOST_USES
     is_followed = is_followed and all(sum(filed.values()) < MOST_USES for _, filed in candidates.values())
     is_complete = bool(complete) and numbers[3] < most_read and numbers[4] < most_tested and is_followed

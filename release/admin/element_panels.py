@@ -24,8 +24,8 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from elements.admin.detail import office_context
-from elements.admin.filters import ElementFilter, Elements
 from elements.admin.linking import linked_texts, titled_text
+from elements.admin.listing.type_filters import ElementFilter, Elements
 from elements.admin.panels import ElementPage, Panel, find_page
 from elements.permission_sets.callers import NOTHING, denied_on
 from elements.presentation.page_requests import writer_of

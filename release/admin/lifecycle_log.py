@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
-from elements.admin.bounded_lists import UncountedList
 from elements.admin.labels import element_address, labels_of
+from elements.admin.listing.bounded_lists import UncountedList
 from release.admin.lifecycle_log_rows import STEP_TEXTS, LogRow, log_rows
 from release.admin.tasks.task_cells import cell, link, quiet
 from release.admin.tasks.task_filters import Choices

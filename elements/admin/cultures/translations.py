@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from elements.admin.detail import office_context
-from elements.admin.filters import MOST_READ
 from elements.admin.labels import OfficeLabels, labels_of, page_address
+from elements.admin.listing.filters import MOST_READ
 from elements.cultures.missing import Untranslated, read_untranslated
 from elements.locks import CHANGEABLE
 from elements.reading.lists.portions import read_portion

@@ -23,8 +23,8 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
 
-from elements.admin.filters import ReferenceFilter
 from elements.admin.labels import OfficeLabels, element_address, labels_of
+from elements.admin.listing.filters import ReferenceFilter
 from elements.admin.people.forms import GroupForm, PersonForm, UserForm
 from elements.models import User, UserGroup
 from elements.models.people import GROUP_TYPE

@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from elements.admin.detail import facts_of, office_context
-from elements.admin.filters import PlaceFilter
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.linking import linked_texts
+from elements.admin.listing.filters import PlaceFilter
 from elements.admin.panels import ElementPage, add_address, addable_below, find_page, makeable_types
 from elements.admin.searching import find
 from elements.admin.trees.moving import (

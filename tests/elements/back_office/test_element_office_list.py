@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elements.admin import filters
+from elements.admin.listing import filters
 from elements.admin.lists import ElementAdmin
 from elements.demo.sample import sample_lines
 from elements.models import Element, ElementVersion

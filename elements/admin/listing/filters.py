@@ -22,19 +22,18 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.contrib.filters.forms import DropdownForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.editing.choices import FIXED, ME, NONE, SOMEBODY
-from elements.admin.labels import OfficeLabels, labels_of
+from elements.admin.labels import OfficeLabels
+from elements.admin.listing.type_filters import DiagramFilter, ElementFacetFilter, ElementFilter, Elements, TypeFilter
 from elements.cultures.missing import is_untranslated
 from elements.derived import AUTHOR_CONTEXTS
 from elements.extension import elements_extensions
 from elements.models import Element, ElementVersion, Reference
 from elements.sizes.counting import OWNER, has_owner
 from facets.blueprint.cycles import OPEN, Category
-from facets.blueprint.definitions import ElementType
 from facets.blueprint.private_content import USER_TYPE
 from facets.state_categories import CATEGORY_NAMES
 from repository_site.core.wording import GUID
@@ -46,78 +45,6 @@ TAGS = "tags"
 MOST_LOOKED_UP, MOST_READ = 5_000, 2_000
 # References that are followed; of more, each version that a page tests is looked up.
 MOST_REFERENCES = 5_000
-Elements = QuerySet[Element]
-
-
-class ElementFilter(DropdownFilter):
-    """An unknown value selects nothing rather than everything."""
-
-    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
-        self.request = request
-        super().__init__(request, params, model, admin)
-
-    @cached_property
-    def labels(self) -> OfficeLabels:
-        return labels_of(self.request)
-
-    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
-        value = self.value()
-        return self.narrow(queryset, value) if value else queryset
-
-    def narrow(self, elements: Elements, value: str) -> Elements:
-        raise NotImplementedError
-
-    def most_tested(self) -> int | None:
-        """Return the number of versions that a page tests, if no index finds the matches (D650)."""
-        return None
-
-    def has_few(self) -> bool:
-        """Whether an index finds all matches, and these are few."""
-        return False
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        raise NotImplementedError
-
-    def chosen_element(self) -> list[tuple[str, str]]:
-        """Return the id in the address, if it is one, with the name of its element."""
-        chosen = self.request.GET.get(self.parameter_name, "")
-        if not GUID.fullmatch(chosen):
-            return []
-        named = self.labels.elements([chosen.lower()]).get(chosen.lower())
-        return [(chosen, named.name if named else chosen)]
-
-    def of_types(self, elements: Elements, types: list[ElementType]) -> Elements:
-        return elements.filter(type_id__in=type_ids(self.labels, types))
-
-
-def type_ids(labels: OfficeLabels, types: list[ElementType]) -> list[UUID]:
-    return [labels.configuration.type_ids[each.key] for each in types]
-
-
-class ElementFacetFilter(ElementFilter):
-    title = gettext_lazy("facet")
-    parameter_name = "facet"
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [(each.name, self.labels.facet(each.name)) for each in self.labels.configuration.blueprint.facets]
-
-    def narrow(self, elements: Elements, value: str) -> Elements:
-        return self.of_types(
-            elements, [each for each in self.labels.configuration.types.values() if each.facet == value]
-        )
-
-
-class TypeFilter(ElementFilter):
-    title = gettext_lazy("type")
-    parameter_name = "type"
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        facet = request.GET.get(ElementFacetFilter.parameter_name)
-        types = [each for each in self.labels.configuration.types.values() if not facet or each.facet == facet]
-        return [(each.key, f"{self.labels.facet(each.facet)}: {self.labels.type(each)}") for each in types]
-
-    def narrow(self, elements: Elements, value: str) -> Elements:
-        return self.of_types(elements, [each for each in self.labels.configuration.types.values() if each.key == value])
 
 
 class StateFilter(ElementFilter):
@@ -375,26 +302,6 @@ def root_types(labels: OfficeLabels) -> set[str]:
         for shown in view.types.values()
         if shown.is_root
     }
-
-
-class DiagramFilter(ElementFilter):
-    """Elements that exist only in diagrams are hidden by default, unless their type is selected."""
-
-    title = gettext_lazy("diagram elements")
-    parameter_name = "diagrams"
-    WITH, ONLY = "with", "only"
-    all_option = None
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        return [("", _("Hidden")), (self.WITH, _("Shown together with the others")), (self.ONLY, _("Only these"))]
-
-    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
-        living, value = [UUID(each) for each in self.labels.configuration.living_in_diagrams], self.value()
-        if value == self.ONLY:
-            return queryset.filter(type_id__in=living)
-        if value == self.WITH or request.GET.get(TypeFilter.parameter_name):
-            return queryset
-        return queryset.exclude(type_id__in=living)
 
 
 class ColumnsParameter(ElementFilter):

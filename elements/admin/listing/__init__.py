@@ -1,0 +1,1 @@
+"""What the element list shows: its filters, and pages of bounded cost."""

@@ -1,0 +1,135 @@
+"""Base of the filters of the element list, and filters by facet, type and place in diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from django.contrib.admin import ModelAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.contrib.filters.admin import DropdownFilter
+
+from elements.admin.labels import OfficeLabels, labels_of
+from elements.models import Element
+from facets.blueprint.definitions import ElementType
+from repository_site.core.wording import GUID
+
+# Elements that a page reads to find its rows among them.
+MOST_FEW = 5_000
+Elements = QuerySet[Element]
+
+
+class ElementFilter(DropdownFilter):
+    """An unknown value selects nothing rather than everything."""
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
+        self.request = request
+        super().__init__(request, params, model, admin)
+
+    @cached_property
+    def labels(self) -> OfficeLabels:
+        return labels_of(self.request)
+
+    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
+        value = self.value()
+        return self.narrow(queryset, value) if value else queryset
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        raise NotImplementedError
+
+    def most_tested(self) -> int | None:
+        """Return the number of versions that a page tests, if no index finds the matches (D650)."""
+        return None
+
+    def has_few(self) -> bool:
+        """Whether an index finds all matches, and these are few."""
+        return False
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        raise NotImplementedError
+
+    def chosen_element(self) -> list[tuple[str, str]]:
+        """Return the id in the address, if it is one, with the name of its element."""
+        chosen = self.request.GET.get(self.parameter_name, "")
+        if not GUID.fullmatch(chosen):
+            return []
+        named = self.labels.elements([chosen.lower()]).get(chosen.lower())
+        return [(chosen, named.name if named else chosen)]
+
+    def of_types(self, elements: Elements, types: list[ElementType]) -> Elements:
+        return elements.filter(type_id__in=type_ids(self.labels, types))
+
+    def are_few(self, types: Collection[UUID]) -> bool:
+        return Element.objects.filter(type_id__in=types)[: MOST_FEW + 1].count() <= MOST_FEW
+
+
+def type_ids(labels: OfficeLabels, types: list[ElementType]) -> list[UUID]:
+    return [labels.configuration.type_ids[each.key] for each in types]
+
+
+class TypesFilter(ElementFilter):
+    """Elements of some types."""
+
+    def chosen_types(self) -> list[ElementType]:
+        raise NotImplementedError
+
+    def narrow(self, elements: Elements, value: str) -> Elements:
+        return self.of_types(elements, self.chosen_types())
+
+    def has_few(self) -> bool:
+        return bool(self.value()) and self.are_few(type_ids(self.labels, self.chosen_types()))
+
+
+class ElementFacetFilter(TypesFilter):
+    title = gettext_lazy("facet")
+    parameter_name = "facet"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [(each.name, self.labels.facet(each.name)) for each in self.labels.configuration.blueprint.facets]
+
+    def chosen_types(self) -> list[ElementType]:
+        return [each for each in self.labels.configuration.types.values() if each.facet == self.value()]
+
+
+class TypeFilter(TypesFilter):
+    title = gettext_lazy("type")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        facet = request.GET.get(ElementFacetFilter.parameter_name)
+        types = [each for each in self.labels.configuration.types.values() if not facet or each.facet == facet]
+        return [(each.key, f"{self.labels.facet(each.facet)}: {self.labels.type(each)}") for each in types]
+
+    def chosen_types(self) -> list[ElementType]:
+        return [each for each in self.labels.configuration.types.values() if each.key == self.value()]
+
+
+class DiagramFilter(ElementFilter):
+    """Elements that exist only in diagrams are hidden by default, unless their type is selected."""
+
+    title = gettext_lazy("diagram elements")
+    parameter_name = "diagrams"
+    WITH, ONLY = "with", "only"
+    all_option = None
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [("", _("Hidden")), (self.WITH, _("Shown together with the others")), (self.ONLY, _("Only these"))]
+
+    def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
+        value = self.value()
+        if value == self.ONLY:
+            return queryset.filter(type_id__in=self._living())
+        if value == self.WITH or request.GET.get(TypeFilter.parameter_name):
+            return queryset
+        return queryset.exclude(type_id__in=self._living())
+
+    def has_few(self) -> bool:
+        return self.value() == self.ONLY and self.are_few(self._living())
+
+    def _living(self) -> list[UUID]:
+        return [UUID(each) for each in self.labels.configuration.living_in_diagrams]
