@@ -115,7 +115,7 @@ class ElementList(BoundedList):
         """The page that changes all elements of this list; empty without the right to change any."""
         return (
             f"{reverse('admin:elements_bulk')}{self.get_query_string()}"
-            if self.show_admin_actions and self.result_list
+            if self.show_admin_actions and (self.result_list or self.next_after)
             else ""
         )
 

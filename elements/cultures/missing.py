@@ -26,10 +26,16 @@ class Untranslated:
 
 
 def read_untranslated(
-    configuration: Configuration, audience: Audience, lcid: int, portion: Portion, *, facet: str | None, limit: int
+    configuration: Configuration,
+    audience: Audience,
+    lcid: int,
+    portion: Portion,
+    *,
+    facet: str | None,
+    limit: int | None,
 ) -> list[Untranslated]:
     """Return elements of a facet, or of all, in the order of their names. Versions are those that the caller sees, in a
-    portion of the storage; attributes that the caller does not see are not looked at."""
+    portion of the storage; attributes that the caller does not see are not looked at. No limit means all."""
     names = _translatable(configuration, audience, facet)
     bounds = portion.condition("v")
     sql = f"""SELECT m.names, {IDENTITY} FROM elements_element e
@@ -40,6 +46,13 @@ def read_untranslated(
         ORDER BY v.sort_name, v.id LIMIT %s"""  # noqa: S608  constants
     given = [to_json(names).decode(), str(lcid), *_PARAMETERS, id_array(names), *bounds.parameters, limit]
     return [Untranslated(Identity._make(row[1:]), row[0]) for row in fetch(sql, given)]
+
+
+def has_at_most(configuration: Configuration, audience: Audience, facet: str | None, most: int) -> bool:
+    """Whether a facet, or all, has at most so many elements with texts in cultures."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM elements_element e WHERE e.type_id = ANY(%s::uuid[]) LIMIT %s) found"
+    [[number]] = fetch(sql, [id_array(_translatable(configuration, audience, facet)), most + 1])
+    return int(number) <= most
 
 
 def is_untranslated(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cache
 from typing import Any, ClassVar
+from uuid import uuid4
 
 from django.contrib.admin import display
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -28,8 +29,10 @@ from storage.options import Role
 from storage.pages import caller_of, page_caller
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
-# Placeholder for the value of a checkbox, and for the id of a row.
+# Placeholder for the value of a checkbox.
 VALUE = "the-value"
+# Placeholder for the id of a row. Nobody can type it.
+ROW = str(uuid4())
 BOX = "action_checkbox"
 _all_headers = unfold_list.result_headers
 
@@ -55,13 +58,13 @@ def _plain_cells(changes: Any, row: Model, form: Any) -> Iterator[SafeString]:
         changes.known_cells = list(_frames(changes, row))
     for text_of, before, after in changes.known_cells:
         text = conditional_escape(text_of(row))
-        yield mark_safe(f"{before.replace(VALUE, str(row.pk))}{text}{after}")  # noqa: S308  escaped
+        yield mark_safe(f"{before.replace(ROW, str(row.pk))}{text}{after}")  # noqa: S308  escaped
 
 
 def _frames(changes: Any, row: Model) -> Iterator[tuple[Callable[[Model], str], str, str]]:
     """Yield the function of each column, with the markup around its text. The first column after the box is a link."""
     kept = {"preserved_filters": changes.preserved_filters, "opts": changes.opts}
-    address = add_preserved_filters(kept, changes.url_for_result(row)).replace(str(row.pk), VALUE)
+    address = add_preserved_filters(kept, changes.url_for_result(row).replace(str(row.pk), ROW))
     link = format_html('<a href="{}" class="{}" >', address, " ".join(unfold_list.LINK_CLASSES))
     linked = int(changes.list_display[0] == BOX)
     for place, (name, header) in enumerate(zip(changes.list_display, _headers_once(changes), strict=True)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -29,19 +30,25 @@ def test_continue_tests_portions_until_the_end(visit: NewVisitor) -> None:
     root = visit("root", at=DEMO)
     page = root.page
     root.open(LARGE)
-    note, link = page.get_by_role("status").filter(has_text="tested"), page.get_by_role("link", name="Continue")
+    note, link = (
+        page.get_by_role("status").filter(has_text="tested"),
+        page.get_by_role("link", name="Continue searching"),
+    )
     expect(note).to_have_text(
         "This page has tested 5000 versions, in the order of their names. There may be more elements."
     )
     root.check_looks(0)
     root.check_looks(1)
 
-    # The second portion arrives after the person has stopped.
-    def delay(route: Route) -> None:
-        page.get_by_role("link", name="Stop").click()
+    # The person stops while the third portion is on its way.
+    sent = count()
+
+    def stop(route: Route) -> None:
+        if next(sent):
+            page.get_by_role("button", name="Stop").click()
         route.continue_()
 
-    page.route("**/*after=*", delay, times=1)
+    page.route("**/*after=*", stop, times=2)
     tab_to(root, link)
     page.keyboard.press("Enter")
     expect(note).to_have_text("Versions tested so far: 10,000")

@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of, page_address
 from elements.admin.listing.filters import MOST_READ
-from elements.cultures.missing import Untranslated, read_untranslated
+from elements.cultures.missing import Untranslated, has_at_most, read_untranslated
 from elements.locks import CHANGEABLE
-from elements.reading.lists.portions import read_portion
+from elements.reading.lists.portions import Portion, read_portion
 from repository_site.core.wording import GUID
 from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 from storage.pages import ReadPage
@@ -35,8 +35,12 @@ def translations_view(request: HttpRequest) -> HttpResponseBase:
     facet = given["facet"] if given.get("facet") in names else ""
     after = given.get("after", "").lower()
     portion = read_portion(MOST_READ, after if GUID.fullmatch(after) else None)
-    audience, only = labels.reader.audience, facet or None
-    found = read_untranslated(labels.configuration, audience, int(lcid), portion, facet=only, limit=PAGE_SIZE + 1)
+    configuration, audience, only = labels.configuration, labels.reader.audience, facet or None
+    limit: int | None = PAGE_SIZE + 1
+    if has_at_most(configuration, audience, only, MOST_READ):
+        # Without a limit: with one, the database would look for the first ones in the order of all names.
+        portion, limit = Portion(MOST_READ, portion.after, None), None
+    found = read_untranslated(configuration, audience, int(lcid), portion, facet=only, limit=limit)
     shown, is_full = found[:PAGE_SIZE], len(found) > PAGE_SIZE
     end = shown[-1].identity.version if is_full else portion.until.version if portion.until else ""
     context = {

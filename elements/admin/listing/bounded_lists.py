@@ -19,10 +19,12 @@ from repository_site.core.wording import GUID
 
 # The version after which the page begins, if it shows a portion (D650).
 AFTER = "after"
-# To skip the elements before a page takes as long as to show so many pages.
-MAX_PAGE = 200
+# Larger page numbers would overflow in the database.
+MAX_PAGE = 10_000_000
+# Skipping the elements before this page takes as long as showing them.
+LAST_PAGE = 200
 UP, DOWN = BY_NAME[0], f"-{BY_NAME[0]}"
-# Orders that an index has. By others, a list of at most so many elements is sorted.
+# Orders that an index provides. Other orders are possible for at most so many elements.
 BY_INDEX = {
     f"{sign}{name}"
     for name in (UP, "newest__changed_on", "newest__created_on", "newest__valid_from", "id")
@@ -37,16 +39,24 @@ class ListPaginator(InfinitePaginator):
 
 class UncountedList(ChangeList):
     has_next = False
+    last_page = MAX_PAGE
     is_last = False
     """Whether no page follows, although there are more rows."""
 
     @property
     def start(self) -> int:
-        self.page_num: int = min(max(self.page_num, 1), MAX_PAGE)
+        self.page_num: int = min(max(self.page_num, 1), self.last_page)
         return (self.page_num - 1) * int(self.list_per_page)
 
+    @property
+    def kept_parameters(self) -> list[tuple[str, str]]:
+        """Names and values in the address that no filter has, for the form of the filters. The place in the list is not
+        kept: the next list begins at its start."""
+        used = {name for spec in self.filter_specs for name in spec.used_parameters}
+        return [(name, values[-1]) for name, values in self.filter_params.items() if name not in used]
+
     def show(self, rows: list[Any], *, has_next: bool) -> None:
-        self.is_last = self.page_num == MAX_PAGE and has_next
+        self.is_last = self.page_num == self.last_page and has_next
         self.result_list, self.has_next = rows, has_next and not self.is_last
         # The templates need these numbers, although nothing is counted.
         self.result_count = self.full_result_count = len(rows)
@@ -61,9 +71,9 @@ class BoundedList(UncountedList):
     portion: Portion | None = None
     """What the page looks through, if no index answers its filters."""
 
-    most_sorted = f"{MOST_SORTED}"
-    is_unsorted = False
-    """Whether the list is too long for the order that was chosen."""
+    last_page = LAST_PAGE
+    too_many = ""
+    """The number of elements for which the order that was chosen is possible, if the list has more."""
 
     next_after = ""
     """The version after which the next portion begins."""
@@ -76,27 +86,22 @@ class BoundedList(UncountedList):
     def page_of(self, request: HttpRequest) -> list[UUID]:
         """Return the elements of the page, and one more if another page follows. It tests and sorts a bounded number of
         elements, whatever the size of the storage (D650)."""
-        order = self.queryset.query.order_by[0]
+        shown, order = self.queryset, self.queryset.query.order_by[0]
         tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
-        if any(spec.has_few() for spec in self.filter_specs):
-            return self._slice_of_all()
-        if not tested and order in BY_INDEX:
-            return self._slice(self.queryset.values_list("id", flat=True))
-        if self._has_at_most(request, min([*tested, MOST_SORTED])):
-            return self._slice_of_all()
-        if order not in (UP, DOWN):
-            self.is_unsorted, order = True, UP
-            self.queryset = self.queryset.order_by(*BY_NAME)
-        if not tested:
-            return self._slice(self.queryset.values_list("id", flat=True))
-        return self._portion_of(request, min(tested), is_descending=order == DOWN)
+        if tested or order not in BY_INDEX or any(spec.is_narrow() for spec in self.filter_specs):
+            most = min([*tested, MOST_SORTED])
+            if self._has_at_most(request, most):
+                # Without a limit: with one, the database would look for the first matches in the order of all names.
+                return self._slice(list(shown.values_list("id", flat=True)))
+            if order not in BY_INDEX or (tested and order not in (UP, DOWN)):
+                # Exports and bulk changes keep the order.
+                self.too_many, shown, order = f"{most}", shown.order_by(*BY_NAME), UP
+        if tested:
+            return self._portion_of(request, shown, min(tested), is_descending=order == DOWN)
+        return self._slice(shown.values_list("id", flat=True))
 
     def _slice(self, ids: Sequence[UUID] | QuerySet[Element, UUID]) -> list[UUID]:
         return list(ids[self.start : self.start + self.list_per_page + 1])
-
-    def _slice_of_all(self) -> list[UUID]:
-        # With a limit, the database would look for the first few matches in the order of all names.
-        return self._slice(list(self.queryset.values_list("id", flat=True)))
 
     def _has_at_most(self, request: HttpRequest, most: int) -> bool:
         """Whether the other filters leave at most so many elements."""
@@ -105,12 +110,14 @@ class BoundedList(UncountedList):
             others = others if spec.most_tested() else spec.queryset(request, others)
         return others[: most + 1].count() <= most
 
-    def _portion_of(self, request: HttpRequest, most: int, *, is_descending: bool) -> list[UUID]:
+    def _portion_of(
+        self, request: HttpRequest, shown: QuerySet[Element], most: int, *, is_descending: bool
+    ) -> list[UUID]:
         after = request.GET.get(AFTER, "").lower()
         start = after if GUID.fullmatch(after) else None
         self.portion = portion = read_portion(most, start, is_descending=is_descending)
         limits = portion.condition(ElementVersion._meta.db_table)
-        found = self.queryset.extra(where=[limits.sql], params=limits.parameters)  # noqa: S610  constants
+        found = shown.extra(where=[limits.sql], params=limits.parameters)  # noqa: S610  constants
         # The order of the index: the id of the version decides between equal names.
         found = found.order_by(*((DOWN, "-newest_id") if is_descending else (UP, "newest_id")))
         rows = list(found.values_list("id", "newest_id")[: self.list_per_page + 1])

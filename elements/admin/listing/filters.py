@@ -1,7 +1,7 @@
 """Filters of the element list.
 
-Where possible, a filter is an index condition under row-level security. Other conditions are tested on rows in the
-order of names, and so only as far as the page needs.
+Where possible, a filter is an index condition under row-level security. Other conditions are tested on a
+bounded number of rows (D650).
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class ReferenceFilter(ElementFilter):
     def most_tested(self) -> int | None:
         return MOST_LOOKED_UP if self.target and self.is_frequent else None
 
-    def has_few(self) -> bool:
+    def is_narrow(self) -> bool:
         return self.target is not None and not self.is_frequent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +18,6 @@ from elements.models import Element
 from facets.blueprint.definitions import ElementType
 from repository_site.core.wording import GUID
 
-# Elements that a page reads to find its rows among them.
-MOST_FEW = 5_000
 Elements = QuerySet[Element]
 
 
@@ -46,8 +43,8 @@ class ElementFilter(DropdownFilter):
         """Return the number of versions that a page tests, if no index finds the matches (D650)."""
         return None
 
-    def has_few(self) -> bool:
-        """Whether an index finds all matches, and these are few."""
+    def is_narrow(self) -> bool:
+        """Whether an index may find few matches."""
         return False
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
@@ -58,14 +55,15 @@ class ElementFilter(DropdownFilter):
         chosen = self.request.GET.get(self.parameter_name, "")
         if not GUID.fullmatch(chosen):
             return []
-        named = self.labels.elements([chosen.lower()]).get(chosen.lower())
+        if not hasattr(self.request, "chosen_elements"):
+            # One statement for all filters.
+            ids = {str(each).lower() for each in self.request.GET.dict().values() if GUID.fullmatch(str(each))}
+            self.request.chosen_elements = self.labels.elements(ids)  # type: ignore[attr-defined]
+        named = self.request.chosen_elements.get(chosen.lower())  # type: ignore[attr-defined]
         return [(chosen, named.name if named else chosen)]
 
     def of_types(self, elements: Elements, types: list[ElementType]) -> Elements:
         return elements.filter(type_id__in=type_ids(self.labels, types))
-
-    def are_few(self, types: Collection[UUID]) -> bool:
-        return Element.objects.filter(type_id__in=types)[: MOST_FEW + 1].count() <= MOST_FEW
 
 
 def type_ids(labels: OfficeLabels, types: list[ElementType]) -> list[UUID]:
@@ -81,8 +79,8 @@ class TypesFilter(ElementFilter):
     def narrow(self, elements: Elements, value: str) -> Elements:
         return self.of_types(elements, self.chosen_types())
 
-    def has_few(self) -> bool:
-        return bool(self.value()) and self.are_few(type_ids(self.labels, self.chosen_types()))
+    def is_narrow(self) -> bool:
+        return bool(self.value())
 
 
 class ElementFacetFilter(TypesFilter):
@@ -128,8 +126,8 @@ class DiagramFilter(ElementFilter):
             return queryset
         return queryset.exclude(type_id__in=self._living())
 
-    def has_few(self) -> bool:
-        return self.value() == self.ONLY and self.are_few(self._living())
+    def is_narrow(self) -> bool:
+        return bool(self.value() == self.ONLY)
 
     def _living(self) -> list[UUID]:
         return [UUID(each) for each in self.labels.configuration.living_in_diagrams]

@@ -42,7 +42,8 @@ class Portion:
 
 
 def read_portion(most: int, after: str | None, *, is_descending: bool = False) -> Portion:
-    """Return the portion of at most so many versions after one of them. If that is gone, the portion is the first."""
+    """Return the portion of at most so many versions after one of them. If that version no
+    longer exists, return the first portion."""
     sign, direction = ("<", "DESC") if is_descending else (">", "ASC")
     start, condition, given = "NULL", "", list[object]()
     if after:

@@ -67,6 +67,10 @@ OFFICE = {
     "elements of a facet": "/admin/elements/element/?facet=processes",
     "elements in process": "/admin/elements/element/?stage=draft",
     "elements without owner": "/admin/elements/element/?owner=none",
+    "elements, many filters": (
+        "/admin/elements/element/?facet=processes&type=subProcess&stage=published&validity=now&untranslated=1031&o=4"
+        f"&author={USER}&owner={USER}&tag={SYSTEM}&place={ROOT}"
+    ),
     "elements, found": "/admin/elements/element/?q=input",
     "elements, by change": "/admin/elements/element/?o=-7",
     "elements, untranslated": "/admin/elements/element/?untranslated=1031",
