@@ -116,7 +116,7 @@ def test_the_state_of_an_event_may_have_any_characters(house: Storage, tmp_path:
     state = "draft\\new\tand \\N"
     with tenant_scope(house):
         ElementType.objects.filter(key="tag").update(static_state=state)
-        StorageRevision.objects.update(configuration_revision=F("configuration_revision") + 1)
+        StorageRevision.objects.filter(storage=house).update(configuration_revision=F("configuration_revision") + 1)
     import_elements(house, write(tmp_path / "some.ndjson", line(1)))
     with tenant_scope(house):
         assert [row[5] for row in events()] == [state]
