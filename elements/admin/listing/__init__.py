@@ -1,1 +1,1 @@
-"""What the element list shows: its filters, and pages of bounded cost."""
+"""Filters of the element list, and lists whose pages have a bounded cost."""

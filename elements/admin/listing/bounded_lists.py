@@ -69,7 +69,7 @@ class BoundedList(UncountedList):
 
     queryset: QuerySet[Element]
     portion: Portion | None = None
-    """What the page looks through, if no index answers its filters."""
+    """The versions that the page tests, if no index answers its filters."""
 
     last_page = LAST_PAGE
     too_many = ""
