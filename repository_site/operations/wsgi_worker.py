@@ -217,14 +217,15 @@ async def _result(awaitable: Awaitable[Any]) -> Any:
 class RequestBody:
     """The `wsgi.input` of a request. `read` waits until the client has sent that much, or everything.
 
-    The client has `seconds`, and one more for every `rate` bytes that it has sent (D198).
+    The client has `seconds`, and one more for every `rate` bytes that it has sent (D198). Only the time in which this
+    waits for the client counts: the server itself may be busy.
     """
 
     def __init__(self, protocol: Any, wait: Callable[[Awaitable[Any], float], Any], seconds: float, rate: int) -> None:
         self.protocol = protocol
         self.wait = wait
         self.seconds, self.rate = seconds, rate
-        self.began, self.received = time.monotonic(), 0
+        self.waited, self.received = 0.0, 0
         self.buffer = bytearray()
         self.is_complete = False
 
@@ -261,12 +262,14 @@ class RequestBody:
                 self.buffer.clear()
 
     def _receive(self) -> None:
-        left = self.seconds + self.received / self.rate - (time.monotonic() - self.began)
+        left = self.seconds + self.received / self.rate - self.waited
+        began = time.monotonic()
         try:
             message = self.wait(self.protocol.receive(), max(0, left))
         except TimeoutError:
             self.is_complete = True
             raise
+        self.waited += time.monotonic() - began
         if message["type"] == "http.disconnect":
             # The end of a chunked body is known only from its last chunk.
             self.is_complete = True

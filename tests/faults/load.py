@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
-import math
 import threading
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple, Self
 from tests.elements.handbook import ID
 from tests.faults.installation import STORAGE, Installation
 from tests.figures import note
-from tests.patience import SLOWER
+from tests.patience import BUSY_SECONDS, SLOWER
 
 API = f"{STORAGE}/_api"
 PROCESSES = f"{API}/rest/facets/processes/views/detail/elements"
@@ -261,7 +260,9 @@ class Load:
         back = max((each.sent + each.seconds - since for each in refused), default=0.0)
         assert back < within, f"refused until {back:.1f} s after it was over: {statuses}"
         # The probe is ready again once all clients are served.
-        assert self.ready_between(since + max(back, 0.0) + 1, math.inf).keys() <= {200}
+        served = since + max(back, 0.0) + 1
+        unready = [each.sent - served for each in self.probes if each.kind == "ready" and each.status != 200]
+        assert max(unready, default=0.0) < BUSY_SECONDS, f"still not ready {unready} s after all clients are served"
         lost = self.check_stored()
         figures = {
             "tried": len(self.answers),

@@ -80,6 +80,14 @@ def test_a_large_body_has_the_time_that_its_rate_needs(monkeypatch: pytest.Monke
     assert sender.now == 60
 
 
+def test_what_the_server_does_in_between_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    body, sender = body_of(monkeypatch, (4, piece(b"ab")), (5, piece(b"cd")), (1, piece(b"ef", more=False)))
+    sender.now += 60
+    assert body.read(2) == b"ab"
+    sender.now += 60
+    assert (body.read(), body.is_complete) == (b"cdef", True)
+
+
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize(
