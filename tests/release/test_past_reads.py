@@ -179,7 +179,8 @@ def test_which_times_and_operations_it_takes(old_house: Storage, api: ApiClient)
     begins = earliest.astimezone(UTC).isoformat()
     malformed = "$asOf: expected a time in ISO 8601, such as $asOf=2026-03-01T09:30:00, not {!r}."
     present = "$asOf: this operation shows the present only; reads of elements take $asOf."
-    future = timezone.now() + timedelta(days=1)
+    # A date begins at midnight in the time zone of the storage.
+    future = timezone.now() + timedelta(days=2)
     refused = {
         f"{DETAIL}?$asOf=yesterday": (400, malformed.format("yesterday")),
         f"{DETAIL}?$asOf=2026-13-01": (400, malformed.format("2026-13-01")),

@@ -200,7 +200,8 @@ class TestTimeouts:
         gate.leave(gate.enter(OPEN, 1), spent)
         assert self.timeout_of(api, monkeypatch) == 15
         gate.leave(gate.enter(RIVAL, 1), 0)
-        assert self.timeout_of(api, monkeypatch) == seconds
+        # The first request has used up some of the budget as well.
+        assert self.timeout_of(api, monkeypatch) in (seconds, seconds - 1)
 
     def test_no_timeout_is_longer_than_the_usual_one(self, gate: Gate, settings: ChangedSettings) -> None:
         settings.STATEMENT_TIMEOUT = 2

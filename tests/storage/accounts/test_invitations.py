@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
@@ -40,7 +42,7 @@ def test_an_invited_person_chooses_a_password_and_has_the_roles(
     assert "A mail with a link is on its way to kim@example.net." in text_of(sent)
     assert KIM not in repr(waiting_jobs())
     address, text, path = mailed(room)
-    end = Invitation.objects.get().valid_until
+    end = timezone.localtime(Invitation.objects.get().valid_until, ZoneInfo(settings.DEFAULT_TIME_ZONE))
     assert (address, text) == (
         KIM,
         f"Alex Doe invites you to Handbook.\nOpen this page until {end:%-d %B %Y} to accept the invitation:\nLINK\n\n"
