@@ -48,6 +48,7 @@ PAGES = {
     "office, list of ended elements": "{base}/admin/elements/element/?validity=ended",
     "office, list of elements by version": "{base}/admin/elements/element/?o=4",
     "office, list of found elements": "{base}/admin/elements/element/?q=input",
+    "office, users": "{base}/admin/elements/user/",
     "office, missing translations": "{base}/admin/translations/",
     "office, element": "{base}/admin/elements/element/{process}/change/",
     "office, form of an element": "{base}/admin/elements/element/{process}/edit/",

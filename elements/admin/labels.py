@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -13,13 +13,15 @@ from urllib.parse import urlencode
 import orjson
 from babel import Locale
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import formats
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from elements.naming import NAME
-from elements.presentation.labels import Labels, Named, Text, version_number
+from elements.presentation.labels import Badge, Labels, Named, Text, version_number
 from elements.presentation.page_requests import reader_of, reader_of_self
 from elements.presentation.values import is_no_end
 from elements.reading.assembly.assembler import Reader
@@ -31,6 +33,8 @@ from storage.localisation.cultures import language_of, locale_name
 
 SQL = f"""SELECT e.id::text, v.id::text, e.type_id::text, v.state, (v.attributes->'name')::text, v.major, v.minor
     FROM {VERSION_AND_ELEMENT} WHERE """  # noqa: S608  constants of ours
+
+DAY = "SHORT_DATE_FORMAT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +109,31 @@ class OfficeLabels(Labels):
         return self.moment(moment) or _("no end")
 
     def day(self, moment: datetime | None) -> str:
-        return self._date(moment, "SHORT_DATE_FORMAT")
+        return self._date(moment, DAY)
 
     def _date(self, moment: datetime | None, form: str) -> str:
         if moment is None or is_no_end(moment):
             return ""
         # Many rows of a page have the same times, and formatting one takes 60 µs.
-        known = self._dates.get((moment, form))
+        local = moment.astimezone(self.reader.zone)
+        shown = local.date() if form == DAY else local
+        known = self._dates.get((shown, form))
         if known is None:
-            known = self._dates[moment, form] = formats.date_format(moment.astimezone(self.reader.zone), form)
+            known = self._dates[shown, form] = formats.date_format(shown, form)
         return known
 
     @cached_property
-    def _dates(self) -> dict[tuple[datetime, str], str]:
+    def _dates(self) -> dict[tuple[date, str], str]:
+        return {}
+
+    def state_markup(self, badge: Badge | None) -> SafeString:
+        """Return a state as pages show it. Many rows of a page have the same."""
+        if badge not in self._states:
+            self._states[badge] = render_to_string("presentation/state.html", {"state": badge})
+        return self._states[badge]
+
+    @cached_property
+    def _states(self) -> dict[Badge | None, SafeString]:
         return {}
 
     @cached_property

@@ -7,8 +7,7 @@ and then reads the wide columns for the rows of the page only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
@@ -18,10 +17,10 @@ from django.db.models import F, Model, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -37,7 +36,7 @@ from elements.admin.searching import BY_NAME, FoundElements, listed_elements, se
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element, SavedList
 from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
-from elements.presentation.labels import Badge, Named, Text, version_number
+from elements.presentation.labels import Named, version_number
 from elements.reading.names import version_names_of
 from elements.reading.rows import VersionRow, references_of, row_columns
 from elements.sizes.counting import OWNER
@@ -53,6 +52,13 @@ PAGE_SIZE = 50
 CHANGERS = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if not granted <= READING)
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
+LONGEST_NAME = 120
+# Not a template: a list has many rows.
+NAME_MARKUP = (
+    '<span class="el-row"><svg class="el-type-dot" viewBox="0 0 10 10" aria-hidden="true">'
+    '<circle cx="5" cy="5" r="5" fill="{color}"/></svg><span><span class="el-name">{name}</span>'
+    '<span class="el-type-text">{type}</span></span></span>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +69,16 @@ class ListedElement:
     type: ElementType
     type_name: str
     facet: str
-    state: Badge | None
+    state: SafeString
     number: str
     authors: tuple[Named, ...]
     valid_until: str
     changed_on: str
     changed_at: str
-    owners: tuple[Named, ...] = ()
-    created_on: str = ""
-    valid_from: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Named, ...]
+    created_on: str
+    valid_from: str
+    values: Mapping[str, str]
     """Texts of the attributes that are columns."""
 
 
@@ -91,8 +97,7 @@ class ElementList(BoundedList):
         self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
         if text := clean_text(self.query):
-            # Hits have their own order, unless the user has chosen one.
-            self.found = search(labels.reader, self.queryset, text, is_sorted=ORDER_VAR in self.params)
+            self.found = self._search(labels, text)
             ids = self.found.ids[start : start + size + 1]
         else:
             ids = self.page_of(request)
@@ -109,6 +114,18 @@ class ElementList(BoundedList):
         titles = {key: str(getattr(admin, key).short_description) for key in admin.known_columns}
         self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
         self.attributes = offered_attributes(request, attributes)
+
+    def _search(self, labels: OfficeLabels, text: str) -> FoundElements:
+        """Hits have their own order, unless the user has chosen one. If only types limit the list, the hits of the page
+        are enough."""
+        if ORDER_VAR in self.params:
+            return search(labels.reader, self.queryset, text, is_sorted=True)
+        passing = [spec.passing_types() for spec in self.filter_specs]
+        if None in passing:
+            return search(labels.reader, self.queryset, text)
+        keys = set.intersection(*({each.key for each in types} for types in passing))
+        types = [str(labels.configuration.type_ids[key]) for key in keys]
+        return search(labels.reader, self.queryset, text, types, most=self.start + self.list_per_page + 1)
 
     @property
     def bulk_address(self) -> str:
@@ -185,35 +202,25 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[st
         owners = tuple(people[each] for each in held.get(row.version, {}).get(OWNER, ()) if each in people)
         ends = rows.get(row.published or "", row).valid_until
         name = labels.name(names.get(row.version, {}))
-        listed = _listed(labels, name, row, facets, authors, ends)
-        created, begins = labels.day(row.created_on), labels.day(row.valid_from)
-        listed = replace(listed, owners=owners, created_on=created, valid_from=begins)
-        element.listed = replace(listed, values=values.get(row.version, {}))  # type: ignore[attr-defined]  # for the columns
+        type = labels.reader.types[row.type]
+        element.listed = ListedElement(  # type: ignore[attr-defined]  # for the columns
+            name,
+            type,
+            labels.type(type),
+            facets[type.facet],
+            labels.state_markup(labels.badge(type, row.state)),
+            version_number(row.major, row.minor),
+            authors,
+            labels.day(ends),
+            labels.day(row.changed_on),
+            labels.moment(row.changed_on),
+            owners,
+            labels.day(row.created_on),
+            labels.day(row.valid_from),
+            values.get(row.version, {}),
+        )
         found.append(element)
     return found
-
-
-def _listed(
-    labels: OfficeLabels,
-    name: Text,
-    row: VersionRow,
-    facets: dict[str, str],
-    authors: tuple[Named, ...],
-    ends: datetime | None,
-) -> ListedElement:
-    type = labels.reader.types[row.type]
-    return ListedElement(
-        name,
-        type,
-        labels.type(type),
-        facets[type.facet],
-        labels.badge(type, row.state),
-        version_number(row.major, row.minor),
-        authors,
-        labels.day(ends),
-        labels.day(row.changed_on),
-        labels.moment(row.changed_on),
-    )
 
 
 def _row(element: Element) -> ListedElement:
@@ -289,7 +296,9 @@ class ElementAdmin(StorageModelAdmin):
 
     @display(description=_("Name"), ordering="newest__sort_name")
     def name(self, element: Element) -> SafeString:
-        return render_to_string("back_office/elements/row_name.html", {"row": _row(element)})
+        row = _row(element)
+        shown = Truncator(row.name).chars(LONGEST_NAME) if len(row.name) > LONGEST_NAME else row.name
+        return format_html(NAME_MARKUP, color=row.type.color, name=shown, type=row.type_name)
 
     @display(description=_("Facet"), ordering="type__facet__position")
     def facet(self, element: Element) -> str:
@@ -301,7 +310,7 @@ class ElementAdmin(StorageModelAdmin):
 
     @display(description=_("State"), ordering="newest__state")
     def state(self, element: Element) -> SafeString:
-        return render_to_string("presentation/state.html", {"state": _row(element).state})
+        return _row(element).state
 
     @display(description=_("Version"), ordering=NUMBER)
     def version(self, element: Element) -> str:

@@ -44,14 +44,21 @@ def listed_elements(audience: Audience) -> QuerySet[Element]:
 
 
 def search(
-    reader: Reader, elements: QuerySet[Element], text: str, types: Collection[str] | None = None, *, is_sorted: bool
+    reader: Reader,
+    elements: QuerySet[Element],
+    text: str,
+    types: Collection[str] | None = None,
+    *,
+    is_sorted: bool = False,
+    most: int = MOST_HITS,
 ) -> FoundElements:
     """Return those of the elements that a text finds, in their own order or by relevance.
 
-    Filters are tested on all hits in one statement; the search bounds their number. `types` are the types of the
-    elements, if they are known.
+    `types` are the ids of the types of the elements, if they are known. If nothing else limits the elements, `most` can
+    be the number of hits that a page needs. Otherwise all hits are tested in one statement; the search bounds their
+    number.
     """
-    result = find(reader, text, HitFilter(types))
+    result = find(reader, text, HitFilter(types), most)
     if result is None:
         return FoundElements((), is_readable=False)
     versions, is_complete = result.found.versions, result.found.is_complete

@@ -31,7 +31,7 @@ class UsesPage:
         self.context = context
         self.number = number
         contexts = (context,) if context else ()
-        found = read_referrers(visit.reader, row, contexts, limit=PAGE, offset=(number - 1) * PAGE)
+        found = read_referrers(visit.reader, row, contexts, limit=PAGE, offset=(number - 1) * PAGE, for_page=True)
         name = visit.name(read_exactly(row.attributes).get(NAME, {}))
         self.uses = Uses(visit, row, name, found)
         self.total = found.total(contexts)

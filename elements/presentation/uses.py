@@ -122,7 +122,7 @@ def read_uses(labels: Labels, row: VersionRow, name: Text, limit: int) -> Uses:
 
 def reading_uses(labels: Labels, row: VersionRow, name: Text, limit: int) -> Reading[Uses]:
     try:
-        found = yield from reading_referrers(labels.reader, row, limit=limit)
+        found = yield from reading_referrers(labels.reader, row, limit=limit, for_page=True)
     except TooHeavy:
         found = Referrers((), {}, is_complete=False)
     return Uses(labels, row, name, found)

@@ -22,8 +22,9 @@ from facets.configuration import Configuration
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, Reading, ask_for, id_array, read, rows_of, text_array
 
-# References to an element that are read, also those of old versions (D419); as many lanes, and steps in lanes.
-MOST_READ = 5_000
+# References to an element that are read, also those of old versions (D419); as many lanes, and steps in lanes. A page
+# has to be there at once (D650).
+MOST_READ, PAGE_READ = 5_000, 2_000
 # Diagrams that are named for a referrer.
 MOST_DIAGRAMS = 10
 COUNT, READ, USE = range(3)
@@ -141,17 +142,30 @@ def context_names(configuration: Configuration) -> list[str]:
 
 
 def read_referrers(
-    reader: Reader, of: VersionRow, contexts: Collection[str] = (), *, limit: int, offset: int = 0
+    reader: Reader,
+    of: VersionRow,
+    contexts: Collection[str] = (),
+    *,
+    limit: int,
+    offset: int = 0,
+    for_page: bool = False,
 ) -> Referrers:
     """Return the elements that refer to an element in these contexts, or in any. The caller has already checked that
     the reader sees the element. Raise TooHeavy if the names of the page are too long together."""
-    return read(reading_referrers(reader, of, contexts, limit=limit, offset=offset))
+    return read(reading_referrers(reader, of, contexts, limit=limit, offset=offset, for_page=for_page))
 
 
 def reading_referrers(
-    reader: Reader, of: VersionRow, contexts: Collection[str] = (), *, limit: int, offset: int = 0
+    reader: Reader,
+    of: VersionRow,
+    contexts: Collection[str] = (),
+    *,
+    limit: int,
+    offset: int = 0,
+    for_page: bool = False,
 ) -> Reading[Referrers]:
-    answer = yield from rows_of(_find(reader.audience), _parameters(reader, of, contexts, limit, offset))
+    most = PAGE_READ if for_page else MOST_READ
+    answer = yield from rows_of(_find(reader.audience, most), _parameters(reader, of, contexts, limit, offset))
     counts = {context: number for kind, context, _, number in answer if kind == COUNT}
     read = sum(number for kind, _, _, number in answer if kind == READ)
     found = sorted((number, context, id) for kind, context, id, number in answer if kind == USE)
@@ -170,7 +184,7 @@ def reading_referrers(
         if id in identities
     ]
     ordered = {context: counts[context] for context in context_names(reader.nested) if context in counts}
-    return Referrers(page, ordered, read <= MOST_READ)
+    return Referrers(page, ordered, read <= most)
 
 
 def read_whole_names(versions: Collection[str]) -> dict[str, ByCulture]:
@@ -183,11 +197,11 @@ def reading_whole_names(versions: Collection[str]) -> Reading[dict[str, ByCultur
     return {version: read_exactly(row.attributes).get(NAME, {}) for version, row in found.items()}
 
 
-def _find(audience: Audience) -> str:
+def _find(audience: Audience, most: int) -> str:
     columns = "v.sort_name AS process, o.id AS owner, s.position"
     diagram = DIAGRAMS.format(columns=columns, pointer=audience.pointer, element="n.id", limit=1)
     return FIND.format(
-        read=MOST_READ + 1,
+        read=most + 1,
         pointer=audience.pointer,
         diagram=diagram,
         order=ORDER,

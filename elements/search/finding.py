@@ -19,7 +19,7 @@ MOST_READ, MOST_CANDIDATES = 50_000, 10_000
 # Elements by name whose references are followed, references to each, and all of them; also those of old versions.
 MOST_NAMED, MOST_REFERENCES, MOST_LINKED = 200, 2_000, 20_000
 # The same bounds for a page, which has to be there at once (D650).
-PAGE_READ, PAGE_CANDIDATES, PAGE_REFERENCES, PAGE_LINKED = 15_000, 3_000, 500, 3_000
+PAGE_READ, PAGE_CANDIDATES, PAGE_REFERENCES, PAGE_LINKED = 15_000, 2_000, 500, 2_000
 # Versions without some of the words, and the references, shapes and lanes of each in whose names these are looked for.
 MOST_AROUND = 200
 # Weights of a part: the word itself in a name, another form of it in a name, and anywhere else; and of a whole name.

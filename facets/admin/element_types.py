@@ -67,8 +67,8 @@ class TypeForm(ConfigurationForm):
             self.start(
                 facet_id=row.facet_id,
                 release_cycle_id=row.release_cycle_id,
-                parents=[each.parent_id for each in snapshot.rows.owned(models.AllowedParent, row.id)],
-                insertables=[each.inserted_id for each in snapshot.rows.owned(models.InsertableType, row.id)],
+                parents=[each.parent_id for each in snapshot.owned(models.AllowedParent, row.id)],
+                insertables=[each.inserted_id for each in snapshot.owned(models.InsertableType, row.id)],
                 views=[each.view_id for each in snapshot.rows.table(models.ViewType) if each.type_id == row.id],
             )
 
@@ -156,13 +156,13 @@ class ElementTypeAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Properties"))
     def property_count(self, row: Any) -> SafeString:
-        count = sum(each.type_id == str(row.pk) for each in row.snapshot.properties.values())
+        count = len(row.snapshot.owned(models.Property, row.pk))
         return link(f"{reverse('admin:facets_property_changelist')}?type={row.pk}", str(count))
 
     @admin.display(description=_("In views"))
     def view_count(self, row: Any) -> str:
         snapshot: ConfigurationSnapshot = row.snapshot
-        found = {each.view_id for each in snapshot.rows.table(models.ViewType) if each.type_id == str(row.pk)}
+        found = {each.view_id for each in snapshot.having(models.ViewType, "type_id", row.pk)}
         return ", ".join(view.name for view in snapshot.views.values() if view.id in found) or "–"
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:

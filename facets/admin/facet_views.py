@@ -73,11 +73,11 @@ class ViewTypeForm(PartForm):
             self.fields["shown"].help_text = _("Save first, then choose among the properties of the type.")
             return
         self.fields["type_id"].disabled = True
-        self.offer("shown", snapshot.options(snapshot.rows.owned(models.Property, row.type_id)))
+        self.offer("shown", snapshot.options(snapshot.owned(models.Property, row.type_id)))
         self.start(
             type_id=row.type_id,
-            shown=[each.property_id for each in snapshot.rows.owned(models.ViewProperty, row.id)],
-            layouts=[each.layout_id for each in snapshot.rows.owned(models.ViewLayout, row.id)],
+            shown=[each.property_id for each in snapshot.owned(models.ViewProperty, row.id)],
+            layouts=[each.layout_id for each in snapshot.owned(models.ViewLayout, row.id)],
         )
 
     def _facet(self) -> str:
@@ -144,9 +144,7 @@ class FacetViewAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> str:
-        return ", ".join(
-            row.snapshot.types[each.type_id].key for each in row.snapshot.rows.owned(models.ViewType, row.pk)
-        )
+        return ", ".join(row.snapshot.types[each.type_id].key for each in row.snapshot.owned(models.ViewType, row.pk))
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:
         facet = next(each for each in rows[models.Facet] if each.id == row.facet_id)

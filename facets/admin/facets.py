@@ -76,19 +76,19 @@ class FacetAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Views"))
     def view_links(self, row: Any) -> SafeString:
-        views = row.snapshot.rows.owned(models.FacetView, row.pk)
+        views = row.snapshot.owned(models.FacetView, row.pk)
         return format_html_join(", ", "{}", ((change_link(models.FacetView(id=each.id), each.name),) for each in views))
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        count = sum(each.facet_id == str(row.pk) for each in row.snapshot.types.values())
+        count = len(row.snapshot.having(models.ElementType, "facet_id", row.pk))
         return link(f"{reverse('admin:facets_elementtype_changelist')}?facet={row.pk}", str(count))
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> SafeString | str:
         if row._state.adding:
             return str(_("Save the facet before you add types."))
-        types = [each for each in row.snapshot.types.values() if each.facet_id == str(row.pk)]
+        types = row.snapshot.having(models.ElementType, "facet_id", row.pk)
         links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
         add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
         return format_html(

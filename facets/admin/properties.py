@@ -69,7 +69,7 @@ class PropertyForm(HoldsForm):
             self.fields["type_id"].disabled = True
             self.start(
                 type_id=row.type_id,
-                related_types=[each.type_id for each in snapshot.rows.owned(models.RelatedType, row.id)],
+                related_types=[each.type_id for each in snapshot.owned(models.RelatedType, row.id)],
             )
         if "alike" in self.fields and row is not None:
             keys = types_alike(snapshot, row)

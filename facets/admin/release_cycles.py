@@ -32,7 +32,7 @@ from storage.back_office import NavigationEntry, NavigationGroup, storage_office
 
 def offer_states(form: ConfigurationForm, name: str, cycle_id: Any) -> None:
     """Offer states by row id, so they can be renamed, and states that the same form adds by their keys."""
-    states = form.snapshot.rows.owned(models.CycleState, cycle_id) if cycle_id else []
+    states = form.snapshot.owned(models.CycleState, cycle_id) if cycle_id else []
     options = [Option(row.id, row.key) for row in states]
     typed = form.data.get(form.add_prefix(name)) if form.is_bound else None
     if typed and typed not in {option.value for option in options}:
@@ -92,7 +92,7 @@ class StateForm(PartForm):
         for key in self.instance.assignees or ():
             contexts.setdefault(key, key)
         self.offer("assignees", [Option(key, label) for key, label in sorted(contexts.items())])
-        ways = snapshot.rows.owned(models.Transition, self.owner.pk) if self.owner is not None else []
+        ways = snapshot.owned(models.Transition, self.owner.pk) if self.owner is not None else []
         for name in ("accept", "reject"):
             self.offer(name, [Option(way.key, way.key) for way in ways])
         for name in ("approvals", "due_days"):
@@ -201,16 +201,16 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
     @admin.display(description=_("States"))
     def state_names(self, row: Any) -> str:
         snapshot: ConfigurationSnapshot = row.snapshot
-        states = snapshot.rows.owned(models.CycleState, row.pk)
+        states = snapshot.owned(models.CycleState, row.pk)
         return " → ".join(snapshot.text(each.display_names, each.key) for each in states)
 
     @admin.display(description=_("Transitions"))
     def transition_count(self, row: Any) -> int:
-        return len(row.snapshot.rows.owned(models.Transition, row.pk))
+        return len(row.snapshot.owned(models.Transition, row.pk))
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        found = [each for each in row.snapshot.types.values() if each.release_cycle_id == str(row.pk)]
+        found = row.snapshot.having(models.ElementType, "release_cycle_id", row.pk)
         return format_html_join(
             ", ", "{}", ((change_link(models.ElementType(id=each.id), each.key),) for each in found)
         )
@@ -220,9 +220,9 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
         if row._state.adding:
             return str(_("Add states and transitions below."))
         snapshot: ConfigurationSnapshot = row.snapshot
-        states = snapshot.rows.owned(models.CycleState, row.pk)
+        states = snapshot.owned(models.CycleState, row.pk)
         keys = {state.id: state.key for state in states}
-        ways = [{"way": way, "target": keys[way.target_id]} for way in snapshot.rows.owned(models.Transition, row.pk)]
+        ways = [{"way": way, "target": keys[way.target_id]} for way in snapshot.owned(models.Transition, row.pk)]
         shown = [
             {
                 "state": state,

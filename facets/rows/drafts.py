@@ -75,7 +75,7 @@ class Draft:
         return found
 
     def owned(self, model: Model, owner_id: UUID | str) -> list[Row]:
-        return sorted(_where(self.table(model), OWNERS[model], owner_id), key=_place)
+        return sorted(_where(self.table(model), OWNERS[model], owner_id), key=place)
 
     def put(self, changed: ConfigurationModel) -> None:
         """Add or change a row. A new row comes last among the rows of its owner; others keep their position."""
@@ -132,10 +132,10 @@ class Draft:
         for model, table in self._tables.items():
             counts: Counter[Any] = Counter()
             finished[model] = []
-            for row in sorted(table.values(), key=_place):
+            for row in sorted(table.values(), key=place):
                 owner = getattr(row, OWNERS.get(model, ""), None)
-                place, counts[owner] = counts[owner], counts[owner] + 1
-                finished[model].append(row if row.position == place else Row(**{**vars(row), "position": place}))
+                number, counts[owner] = counts[owner], counts[owner] + 1
+                finished[model].append(row if row.position == number else Row(**{**vars(row), "position": number}))
         return finished
 
     def fingerprint(self, model: Model, row_id: UUID | str) -> str:
@@ -147,7 +147,7 @@ class Draft:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _place(row: Row) -> tuple[int, str]:
+def place(row: Row) -> tuple[int, str]:
     return (row.position, row.id if row.position != LAST else "")
 
 

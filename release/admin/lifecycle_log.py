@@ -15,7 +15,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
 from elements.admin.labels import element_address, labels_of
@@ -28,6 +27,7 @@ from release.releases import Entries, last_mondays, recent, releases, within_wee
 from repository_site.core.problems import NotFound
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.back_office.cells import moment
+from storage.back_office.select_filter import SelectFilter
 from storage.pages import storage_of
 
 PAGE_SIZE = 50
@@ -38,7 +38,7 @@ def _zone(request: HttpRequest) -> ZoneInfo:
     return ZoneInfo(storage_of(request).time_zone)
 
 
-class StepFilter(DropdownFilter):
+class StepFilter(SelectFilter):
     title = gettext_lazy("step")
     parameter_name = "step"
 
@@ -54,7 +54,7 @@ class StepFilter(DropdownFilter):
         return queryset.filter(step=value) if value in STEP_TEXTS else queryset.none()
 
 
-class WeekFilter(DropdownFilter):
+class WeekFilter(SelectFilter):
     """Filter by the Monday of a week. The address accepts any week; the list offers the last ones."""
 
     title = gettext_lazy("week")

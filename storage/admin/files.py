@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList
 
 from repository_site.core.database.statements import fetch, id_array
@@ -22,6 +21,7 @@ from storage.access.staff import staff_names
 from storage.access.tokens import token_names
 from storage.back_office import NavigationGroup, StorageModelAdmin, storage_office
 from storage.back_office.cells import ago, badge, two_lines
+from storage.back_office.select_filter import SelectFilter
 from storage.files import FILES_PATH
 from storage.files.cleaning import is_unused
 from storage.models import FileText, StoredFile
@@ -33,7 +33,7 @@ State = FileText.State
 KINDS = {State.READ: "success", State.CUT: "success", State.WAITING: "info", State.UNREADABLE: "warning"}
 
 
-class TextStateFilter(DropdownFilter):
+class TextStateFilter(SelectFilter):
     title = gettext_lazy("text")
     parameter_name = "text"
 

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.admin import StackedInline
-from unfold.contrib.filters.admin import BooleanRadioFilter, DropdownFilter
+from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminUUIDInputWidget
@@ -35,6 +35,7 @@ from storage.back_office import site_office
 from storage.back_office.cells import NOTHING, account_badges, ago, badge, badges
 from storage.back_office.fields import RoleField, uuids_of
 from storage.back_office.role_texts import role_names
+from storage.back_office.select_filter import SelectFilter
 from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_membership
 from storage.models import StaffAccount, Storage, StorageMembership
@@ -169,7 +170,7 @@ def lock_administrators() -> set[int]:
     return set(found.values_list("pk", flat=True))
 
 
-class StorageFilter(DropdownFilter):
+class StorageFilter(SelectFilter):
     title = gettext_lazy("storage")
     parameter_name = "storage"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 
 from babel.dates import format_timedelta
 from django.template.defaultfilters import filesizeformat
@@ -22,8 +23,14 @@ SOON = 60
 
 def badge(text: str, kind: str = "", title: str = "") -> SafeString:
     """Return a badge; `kind` is info, success, warning, danger, primary or empty, as in unfold."""
-    context = {"text": text, "type": kind, "label_title": title}
-    return SafeString(render_to_string("unfold/helpers/label.html", context).strip())
+    return format_html(_label(kind, is_titled=bool(title)), text=text, title=title)
+
+
+@cache
+def _label(kind: str, *, is_titled: bool) -> str:
+    """Return the markup of a badge, to be formatted: lists have many of them."""
+    context = {"text": SafeString("{text}"), "type": kind, "label_title": SafeString("{title}" * is_titled)}
+    return render_to_string("unfold/helpers/label.html", context).strip()
 
 
 def badges(found: Iterable[SafeString]) -> SafeString:

@@ -66,5 +66,4 @@ def render_navigation(
 
 
 def _item(entry: NavigationEntry, number: int | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.page}")}
-    return found | ({"badge": number} if number else {})
+    return {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.page}"), "badge": number or None}

@@ -67,6 +67,10 @@ class PagedSite(GuardedSignIn):
         other tenants (D404)."""
         return show_options(request, self.find_pages(request, clean_text(request.GET.get("s", ""))))
 
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Return the models of an app. No page shows those of all apps: the sites have a navigation of their own."""
+        return super().get_app_list(request, app_label) if app_label else []
+
     def get_urls(self) -> list[URLPattern]:
         pages = [path(route, self.admin_view(view), name=name) for route, view, name in self._pages]
         return [*pages, *super().get_urls()]

@@ -35,7 +35,7 @@ def choices_view(request: HttpRequest) -> HttpResponseBase:
     start = (max(page, 1) - 1) * PAGE_SIZE
     wanted = slice(start, start + PAGE_SIZE + 1)
     if text := clean_text(request.GET.get("term", "")):
-        found_ids = search(labels.reader, elements, text, list(map(str, types)), is_sorted=False).ids[wanted]
+        found_ids = search(labels.reader, elements, text, list(map(str, types)), most=wanted.stop).ids[wanted]
     else:
         found_ids = list(elements.values_list("id", flat=True)[wanted])
     ids = list(map(str, found_ids))

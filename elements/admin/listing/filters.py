@@ -6,15 +6,13 @@ bounded number of rows (D650).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django import forms
 from django.contrib.admin import ModelAdmin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -22,8 +20,6 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.forms import DropdownForm
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from elements.admin.editing.choices import FIXED, ME, NONE, SOMEBODY
 from elements.admin.labels import OfficeLabels
@@ -128,18 +124,10 @@ def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
     return published.values_list("id", flat=True)
 
 
-class ReferenceForm(DropdownForm):
-    """A select that searches elements while the user types; it contains only the chosen one."""
-
-    widget = UnfoldAdminSelectWidget(
-        attrs={"data-theme": "admin-autocomplete", "class": "unfold-filter-autocomplete admin-autocomplete"}
-    )
-
-
 class ReferenceFilter(ElementFilter):
-    """Elements that refer to a chosen one in some contexts."""
+    """Elements that refer to a chosen one in some contexts. The select contains only that one; it searches others while
+    the user types."""
 
-    form_class: ClassVar[type[forms.Form]] = ReferenceForm
     fixed: ClassVar[tuple[str, ...]] = ()
     """Values that are not elements."""
 
@@ -160,13 +148,10 @@ class ReferenceFilter(ElementFilter):
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [(each, str(FIXED[each])) for each in self.fixed_values()] + self.chosen_element()
 
-    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        # The select shows nothing but what this address returns.
+    @property
+    def searches_at(self) -> str:
         query = urlencode({"types": ",".join(sorted(self.target_types())), "fixed": ",".join(self.fixed_values())})
-        for choice in super().choices(changelist):
-            widget = choice["form"].fields[self.parameter_name].widget
-            widget.attrs |= {"data-ajax--url": f"{reverse('admin:elements_choices')}?{query}"}
-            yield choice
+        return f"{reverse('admin:elements_choices')}?{query}"
 
     @cached_property
     def target(self) -> UUID | None:

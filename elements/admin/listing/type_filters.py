@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -11,17 +12,17 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 
 from elements.admin.labels import OfficeLabels, labels_of
 from elements.models import Element
 from facets.blueprint.definitions import ElementType
 from repository_site.core.wording import GUID
+from storage.back_office.select_filter import SelectFilter
 
 Elements = QuerySet[Element]
 
 
-class ElementFilter(DropdownFilter):
+class ElementFilter(SelectFilter):
     """An unknown value selects nothing rather than everything."""
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
@@ -46,6 +47,10 @@ class ElementFilter(DropdownFilter):
     def is_narrow(self) -> bool:
         """Whether an index may find few matches."""
         return False
+
+    def passing_types(self) -> Collection[ElementType] | None:
+        """Return the types of the elements that pass; None if more than the type decides."""
+        return None if self.value() else self.labels.configuration.types.values()
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         raise NotImplementedError
@@ -78,6 +83,9 @@ class TypesFilter(ElementFilter):
 
     def narrow(self, elements: Elements, value: str) -> Elements:
         return self.of_types(elements, self.chosen_types())
+
+    def passing_types(self) -> Collection[ElementType] | None:
+        return self.chosen_types() if self.value() else super().passing_types()
 
     def is_narrow(self) -> bool:
         return bool(self.value())
@@ -119,15 +127,20 @@ class DiagramFilter(ElementFilter):
         return [("", _("Hidden")), (self.WITH, _("Shown together with the others")), (self.ONLY, _("Only these"))]
 
     def queryset(self, request: HttpRequest, queryset: Elements) -> Elements:
-        value = self.value()
-        if value == self.ONLY:
-            return queryset.filter(type_id__in=self._living())
-        if value == self.WITH or request.GET.get(TypeFilter.parameter_name):
-            return queryset
-        return queryset.exclude(type_id__in=self._living())
+        living = [UUID(each) for each in self.labels.configuration.living_in_diagrams]
+        if self.value() == self.ONLY:
+            return queryset.filter(type_id__in=living)
+        return queryset if self._shows_all else queryset.exclude(type_id__in=living)
+
+    def passing_types(self) -> Collection[ElementType]:
+        types = self.labels.configuration.types.values()
+        if self.value() == self.ONLY:
+            return [each for each in types if each.lives_in_diagrams]
+        return [each for each in types if self._shows_all or not each.lives_in_diagrams]
 
     def is_narrow(self) -> bool:
         return bool(self.value() == self.ONLY)
 
-    def _living(self) -> list[UUID]:
-        return [UUID(each) for each in self.labels.configuration.living_in_diagrams]
+    @property
+    def _shows_all(self) -> bool:
+        return self.value() == self.WITH or bool(self.request.GET.get(TypeFilter.parameter_name))

@@ -18,7 +18,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
@@ -39,6 +38,7 @@ from storage.back_office.cells import NOTHING, badge, role_badges
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.model_admin import OFFICE_ROLES
 from storage.back_office.role_texts import ROLE_NAMES
+from storage.back_office.select_filter import SelectFilter
 from storage.models import ApiToken, StorageMembership
 from storage.options import Role
 from storage.pages import caller_of, storage_of
@@ -89,7 +89,7 @@ class GroupList(ChangeList):
         self.result_list = groups
 
 
-class RoleFilter(DropdownFilter):
+class RoleFilter(SelectFilter):
     title = gettext_lazy("role")
     parameter_name = "role"
 
@@ -101,7 +101,7 @@ class RoleFilter(DropdownFilter):
         return queryset.filter(**{f"newest__attributes__{attribute}__{INVARIANT}": True}) if attribute else queryset
 
 
-class ActivityFilter(DropdownFilter):
+class ActivityFilter(SelectFilter):
     title = gettext_lazy("status")
     parameter_name = "status"
 
@@ -137,6 +137,12 @@ class PeopleAdmin(StorageModelAdmin):
     show_add_link = False
     actions = None
     actions_list = ("new",)
+    has_plain_cells = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Name the id of the type: with its key, the database would read all elements of all storages."""
+        found: QuerySet[Any] = super().get_queryset(request)
+        return found.filter(type_id=labels_of(request).configuration.type_ids.get(self.type_key))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -8,16 +8,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter
 
 from facets.admin.drafting.snapshot import snapshot_of
 from facets.blueprint.data_types import DataType
 from repository_site.core.problems import NotFound
+from storage.back_office.select_filter import SelectFilter
 
 RELATED = "related"
 
 
-class _RowFilter(DropdownFilter):
+class _RowFilter(SelectFilter):
     column: str
     table: str
 
@@ -52,7 +52,7 @@ class PropertyTypeFilter(_RowFilter):
     table = "types"
 
 
-class VersionedFilter(DropdownFilter):
+class VersionedFilter(SelectFilter):
     title = _("versions")
     parameter_name = "versions"
 
@@ -64,7 +64,7 @@ class VersionedFilter(DropdownFilter):
         return queryset.filter(is_versioned=chosen == "yes") if chosen in ("yes", "no") else queryset
 
 
-class DataTypeFilter(DropdownFilter):
+class DataTypeFilter(SelectFilter):
     title = _("content type")
     parameter_name = "kind"
 

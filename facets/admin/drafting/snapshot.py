@@ -5,9 +5,11 @@ Labels, options and counts come from here, so no row of a form or list queries t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, cast
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.translation import get_language
@@ -16,9 +18,11 @@ from facets import models
 from facets.admin.drafting.choice_fields import Option
 from facets.blueprint.definitions import Property
 from facets.blueprint.texts import texts
+from facets.models.base import ConfigurationModel
 from facets.rendering import display_names
-from facets.rows.drafts import Draft
+from facets.rows.drafts import Draft, place
 from facets.rows.reading import Row, StoredRows, read_rows
+from facets.rows.writing import OWNERS
 from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.models import Storage
 from storage.pages import storage_of
@@ -57,6 +61,23 @@ class ConfigurationSnapshot:
         name = self.text(row.display_names, key)
         return key if name.casefold() == key.casefold() else f"{key} – {name}"
 
+    def owned(self, model: type[ConfigurationModel], owner_id: UUID | str) -> list[Row]:
+        return self.having(model, OWNERS[model], owner_id)
+
+    def having(self, model: type[ConfigurationModel], column: str, row_id: UUID | str) -> list[Row]:
+        """Return the rows of a table that refer to a row, in their order. A table is grouped once: lists ask for
+        each of their rows."""
+        if (model, column) not in self._groups:
+            groups: dict[str, list[Row]] = defaultdict(list)
+            for row in sorted(self.rows.table(model), key=place):
+                groups[getattr(row, column)].append(row)
+            self._groups[model, column] = groups
+        return self._groups[model, column].get(str(row_id), [])
+
+    @cached_property
+    def _groups(self) -> dict[tuple[type[ConfigurationModel], str], dict[str, list[Row]]]:
+        return {}
+
     def options(self, rows: Iterable[Row]) -> list[Option]:
         return [Option(row.id, self.label(row)) for row in rows]
 
@@ -72,9 +93,7 @@ class ConfigurationSnapshot:
         return {
             row.id: definition
             for type in self.types.values()
-            for row, definition in zip(
-                self.rows.owned(models.Property, type.id), by_key[type.key].properties, strict=True
-            )
+            for row, definition in zip(self.owned(models.Property, type.id), by_key[type.key].properties, strict=True)
         }
 
 

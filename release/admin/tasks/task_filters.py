@@ -15,13 +15,13 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 
 from elements.admin.labels import labels_of
 from release.admin.tasks.task_rows import open_tasks_of
 from release.admin.tasks.task_texts import REASONS, STATES
 from release.models import Task
 from release.tasks.reading import AGES
+from storage.back_office.select_filter import SelectFilter
 from storage.pages import storage_of
 
 Tasks = QuerySet[Task]
@@ -29,7 +29,7 @@ Choices = Iterable[tuple[str, str | Promise]]
 ALL, YES, NO, EVERYBODY = "all", "yes", "no", "everybody"
 
 
-class TaskStateFilter(DropdownFilter):
+class TaskStateFilter(SelectFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
     all_option = None
@@ -46,7 +46,7 @@ class TaskStateFilter(DropdownFilter):
         return queryset.filter(state=self.value()) if self.value() in STATES else queryset.none()
 
 
-class TaskStuckFilter(DropdownFilter):
+class TaskStuckFilter(SelectFilter):
     title = gettext_lazy("reason for being stuck")
     parameter_name = "stuck"
 
@@ -65,7 +65,7 @@ class TaskStuckFilter(DropdownFilter):
         return queryset.filter(id__in=found.stuck_by(Task.Stuck(value))) if value in REASONS else queryset.none()
 
 
-class TaskTypeFilter(DropdownFilter):
+class TaskTypeFilter(SelectFilter):
     """Filter by the task types of the release cycles. Django calls `lookups` for every request."""
 
     title = gettext_lazy("type")
@@ -83,7 +83,7 @@ class TaskTypeFilter(DropdownFilter):
         return queryset.filter(type=value) if value in dict(self.lookup_choices) else queryset.none()
 
 
-class TaskAssigneeFilter(DropdownFilter):
+class TaskAssigneeFilter(SelectFilter):
     title = gettext_lazy("approver")
     parameter_name = "assignee"
 
@@ -105,7 +105,7 @@ class TaskAssigneeFilter(DropdownFilter):
             return queryset.none()
 
 
-class TaskAgeFilter(DropdownFilter):
+class TaskAgeFilter(SelectFilter):
     """Filter by the age groups of `rest/tasks/summary`: how long a task was or is open."""
 
     title = gettext_lazy("age")

@@ -25,7 +25,6 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
@@ -36,6 +35,7 @@ from storage.back_office.cells import NOTHING, ago, badge, badges, moment, numbe
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
 from storage.back_office.role_texts import ROLE_NAMES
+from storage.back_office.select_filter import SelectFilter
 from storage.models import AgentCalls, ApiToken, TokenState
 from storage.models.tokens import TokenQuerySet
 from storage.options import Role
@@ -88,7 +88,7 @@ def _calls_text(calls: AgentCalls) -> str:
     return f"{text} ({_('%s refused') % number(calls.refused)})"
 
 
-class TokenStateFilter(DropdownFilter):
+class TokenStateFilter(SelectFilter):
     title = _("state")
     parameter_name = "state"
 
@@ -101,7 +101,7 @@ class TokenStateFilter(DropdownFilter):
         return queryset.in_state(state, timezone.now()) if state else queryset
 
 
-class TokenRoleFilter(DropdownFilter):
+class TokenRoleFilter(SelectFilter):
     title = _("role")
     parameter_name = "role"
 

@@ -15,7 +15,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter
 
 from storage.admin.site_base import SiteModelAdmin
 from storage.admin.storages import storage_path
@@ -23,12 +22,13 @@ from storage.admin.tokens.forms import AdministrativeIssueForm
 from storage.admin.tokens.pages import TokenPages, TokenRoleFilter, TokenStateFilter
 from storage.back_office import site_office
 from storage.back_office.cells import badge
+from storage.back_office.select_filter import SelectFilter
 from storage.models import ApiToken, Storage, StorageCollection
 
 SITE = "site"
 
 
-class ScopeFilter(DropdownFilter):
+class ScopeFilter(SelectFilter):
     title = gettext_lazy("scope")
     parameter_name = "scope"
 

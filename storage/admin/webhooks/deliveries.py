@@ -14,7 +14,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action
 
 from repository_site.core.problems import Problem
@@ -22,6 +21,7 @@ from storage.admin.webhooks.pages import ADMINISTRATORS, confirmation_page
 from storage.back_office import StorageModelAdmin, storage_office
 from storage.back_office.cells import NOTHING, ago, badge, moment
 from storage.back_office.fields import uuids_of
+from storage.back_office.select_filter import SelectFilter
 from storage.models import DeliveryState, Webhook, WebhookDelivery
 from storage.pages import storage_of
 from storage.webhooks.deliveries import redeliver
@@ -31,7 +31,7 @@ BATCH = 1000
 KINDS = {DeliveryState.WAITING: "info", DeliveryState.DELIVERED: "success", DeliveryState.DEAD: "danger"}
 
 
-class DeliveryStateFilter(DropdownFilter):
+class DeliveryStateFilter(SelectFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -42,7 +42,7 @@ class DeliveryStateFilter(DropdownFilter):
         return queryset.filter(state=self.value()) if self.value() in DeliveryState.values else queryset
 
 
-class WebhookFilter(DropdownFilter):
+class WebhookFilter(SelectFilter):
     title = gettext_lazy("webhook")
     parameter_name = "webhook"
 

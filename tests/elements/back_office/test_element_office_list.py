@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elements.admin.listing import filters
 from elements.admin.lists import ElementAdmin
+from elements.admin.searching import find
 from elements.demo.sample import sample_lines
 from elements.models import Element, ElementVersion
 from storage.models import Storage
@@ -159,10 +160,28 @@ def test_the_list_tells_why_it_is_empty(office: Office, monkeypatch: pytest.Monk
 
 
 def test_pages_continue_in_the_order_of_a_search(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrowed = ("q=erp&diagrams=with", "q=erp&diagrams=with&owner=none", "q=anna&facet=processes", "q=erp&type=task")
+    expected = [rows(office, each) for each in narrowed]
     monkeypatch.setattr(ElementAdmin, "list_per_page", 2)
     whole, searched = rows_of_pages(office, ""), rows_of_pages(office, "q=anna")
     assert whole == EVERYTHING
     assert searched == ["Anna Berg", "ERP next", "Handle every order", "House"]
+    assert [rows_of_pages(office, each) for each in narrowed] == expected
+
+
+def test_a_search_that_types_narrow_reads_the_hits_of_the_page(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def noted(*arguments: Any, **more: Any) -> Any:
+        found = find(*arguments, **more)
+        read.append(len(found.found.versions) if found else 0)
+        return found
+
+    monkeypatch.setattr("elements.admin.searching.find", noted)
+    monkeypatch.setattr(ElementAdmin, "list_per_page", 1)
+    for query in ("", "&facet=processes", "&diagrams=with", "&type=subProcess", "&diagrams=with&p=2", "&owner=none"):
+        office.get(f"{LIST}?q=erp{query}")
+    assert read == [2, 1, 2, 1, 3, 3]
 
 
 def rows_of_pages(office: Office, query: str) -> list[str]:

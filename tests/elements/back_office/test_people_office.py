@@ -9,7 +9,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from elements.models import Element, ElementChange
 from elements.people.administration import groups_of, members_of
@@ -93,6 +95,17 @@ def test_the_list_takes_as_many_statements_for_many(browser: Client, django_asse
     browser.get(USERS)
     with django_assert_max_num_queries(22):
         browser.get(USERS)
+
+
+def test_the_statement_names_the_id_of_the_type(browser: Client, showcase: Storage) -> None:
+    """With the key alone, the database reads the elements of all types."""
+    with tenant_scope(showcase):
+        user = Element.objects.filter(type__key="user").values_list("type_id", flat=True)[0]
+    with CaptureQueriesContext(connection) as statements:
+        browser.get(USERS)
+    listed = [each["sql"] for each in statements if 'FROM "elements_element"' in each["sql"]]
+    assert listed
+    assert {f"'{user.hex}'::uuid" in sql or f"'{user}'::uuid" in sql for sql in listed} == {True}
 
 
 def test_a_user_is_changed_as_the_api_would(browser: Client, showcase: Storage) -> None:

@@ -136,7 +136,7 @@ class TestAllUses:
         assert Client().get(f"{path}?context=unknown").status_code == 404
 
     def test_a_list_that_is_not_complete_says_so(self, uses: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("elements.reading.referrers.MOST_READ", 3)
+        monkeypatch.setattr("elements.reading.referrers.PAGE_READ", 3)
         lines = page_of(f"{address('assembler-1', 'role')}/uses").lines
         assert any("so often that only some of its uses are listed" in line for line in lines)
 
