@@ -127,7 +127,7 @@ class OfficeLabels(Labels):
         return {}
 
     def state_markup(self, badge: Badge | None) -> SafeString:
-        """Return a state as pages show it. Many rows of a page have the same."""
+        """Return the markup of a state. It is rendered once, because many rows share a state."""
         if badge not in self._states:
             self._states[badge] = render_to_string("presentation/state.html", {"state": badge})
         return self._states[badge]

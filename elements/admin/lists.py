@@ -32,7 +32,7 @@ from elements.admin.labels import OfficeLabels, labels_of
 from elements.admin.listing.bounded_lists import BoundedList
 from elements.admin.listing.filters import element_filters
 from elements.admin.saved_lists import chosen_columns, saved_lists
-from elements.admin.searching import BY_NAME, FoundElements, listed_elements, search
+from elements.admin.searching import BY_NAME, MOST_HITS, FoundElements, listed_elements, search
 from elements.derived import AUTHOR_CONTEXTS
 from elements.models import Element, SavedList
 from elements.permissions import READING, ROLE_PERMISSIONS, Permission, granted_to
@@ -53,7 +53,7 @@ CHANGERS = frozenset(role for role, granted in ROLE_PERMISSIONS.items() if not g
 # Versions in the order of their numbers.
 NUMBER = F("newest__major") * Value(1_000_000) + F("newest__minor")
 LONGEST_NAME = 120
-# Not a template: a list has many rows.
+# A template would be rendered again for each row.
 NAME_MARKUP = (
     '<span class="el-row"><svg class="el-type-dot" viewBox="0 0 10 10" aria-hidden="true">'
     '<circle cx="5" cy="5" r="5" fill="{color}"/></svg><span><span class="el-name">{name}</span>'
@@ -97,7 +97,7 @@ class ElementList(BoundedList):
         self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
         if text := clean_text(self.query):
-            self.found = self._search(labels, text)
+            self.found = self._search(labels, text, start + size + 1)
             ids = self.found.ids[start : start + size + 1]
         else:
             ids = self.page_of(request)
@@ -115,9 +115,14 @@ class ElementList(BoundedList):
         self.columns = [(key, title, key in self.list_display) for key, title in titles.items()]
         self.attributes = offered_attributes(request, attributes)
 
-    def _search(self, labels: OfficeLabels, text: str) -> FoundElements:
-        """Hits have their own order, unless the user has chosen one. If only types limit the list, the hits of the page
-        are enough."""
+    def all_elements(self, labels: OfficeLabels) -> Sequence[UUID] | None:
+        """Return the elements of all pages; None without a search, when `queryset` has them."""
+        text = clean_text(self.query)
+        return self._search(labels, text).ids if text else None
+
+    def _search(self, labels: OfficeLabels, text: str, most: int = MOST_HITS) -> FoundElements:
+        """Return what the text finds, by relevance or in the order that the user has chosen. If only types narrow the
+        list, read at most this number of hits."""
         if ORDER_VAR in self.params:
             return search(labels.reader, self.queryset, text, is_sorted=True)
         passing = [spec.passing_types() for spec in self.filter_specs]
@@ -125,7 +130,7 @@ class ElementList(BoundedList):
             return search(labels.reader, self.queryset, text)
         keys = set.intersection(*({each.key for each in types} for types in passing))
         types = [str(labels.configuration.type_ids[key]) for key in keys]
-        return search(labels.reader, self.queryset, text, types, most=self.start + self.list_per_page + 1)
+        return search(labels.reader, self.queryset, text, types, most=most)
 
     @property
     def bulk_address(self) -> str:
@@ -196,31 +201,34 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[st
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
     found = []
     for row in newest:
-        element = Element(id=UUID(row.element))
-        named = [one for name in AUTHOR_CONTEXTS for one in held.get(row.version, {}).get(name, ())]
-        authors = tuple(people[each] for each in named if each in people)
-        owners = tuple(people[each] for each in held.get(row.version, {}).get(OWNER, ()) if each in people)
-        ends = rows.get(row.published or "", row).valid_until
-        name = labels.name(names.get(row.version, {}))
-        type = labels.reader.types[row.type]
+        element, type, contexts = (
+            Element(id=UUID(row.element)),
+            labels.reader.types[row.type],
+            held.get(row.version, {}),
+        )
         element.listed = ListedElement(  # type: ignore[attr-defined]  # for the columns
-            name,
-            type,
-            labels.type(type),
-            facets[type.facet],
-            labels.state_markup(labels.badge(type, row.state)),
-            version_number(row.major, row.minor),
-            authors,
-            labels.day(ends),
-            labels.day(row.changed_on),
-            labels.moment(row.changed_on),
-            owners,
-            labels.day(row.created_on),
-            labels.day(row.valid_from),
-            values.get(row.version, {}),
+            name=labels.name(names.get(row.version, {})),
+            type=type,
+            type_name=labels.type(type),
+            facet=facets[type.facet],
+            state=labels.state_markup(labels.badge(type, row.state)),
+            number=version_number(row.major, row.minor),
+            authors=_named(people, contexts, *AUTHOR_CONTEXTS),
+            valid_until=labels.day(rows.get(row.published or "", row).valid_until),
+            changed_on=labels.day(row.changed_on),
+            changed_at=labels.moment(row.changed_on),
+            owners=_named(people, contexts, OWNER),
+            created_on=labels.day(row.created_on),
+            valid_from=labels.day(row.valid_from),
+            values=values.get(row.version, {}),
         )
         found.append(element)
     return found
+
+
+def _named(people: Mapping[str, Named], contexts: Mapping[str, Sequence[str]], *names: str) -> tuple[Named, ...]:
+    """Return the targets of these contexts that the user may see."""
+    return tuple(people[each] for name in names for each in contexts.get(name, ()) if each in people)
 
 
 def _row(element: Element) -> ListedElement:

@@ -54,9 +54,8 @@ def search(
 ) -> FoundElements:
     """Return those of the elements that a text finds, in their own order or by relevance.
 
-    `types` are the ids of the types of the elements, if they are known. If nothing else limits the elements, `most` can
-    be the number of hits that a page needs. Otherwise all hits are tested in one statement; the search bounds their
-    number.
+    `types` limits the hits to these ids of types. Pass `most` only if `elements` has no other filter. Otherwise, one
+    statement tests all hits; the search bounds their number.
     """
     result = find(reader, text, HitFilter(types), most)
     if result is None:

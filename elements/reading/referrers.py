@@ -22,8 +22,8 @@ from facets.configuration import Configuration
 from repository_site.core.database.prepared import Row
 from repository_site.core.database.statements import Question, Reading, ask_for, id_array, read, rows_of, text_array
 
-# References to an element that are read, also those of old versions (D419); as many lanes, and steps in lanes. A page
-# has to be there at once (D650).
+# Most references to an element that are read, including those of old versions (D419). At most as many lanes, and steps
+# in lanes. Pages read fewer, because people wait for them (D650).
 MOST_READ, PAGE_READ = 5_000, 2_000
 # Diagrams that are named for a referrer.
 MOST_DIAGRAMS = 10

@@ -162,7 +162,7 @@ class ElementTypeAdmin(ConfigurationAdmin):
     @admin.display(description=_("In views"))
     def view_count(self, row: Any) -> str:
         snapshot: ConfigurationSnapshot = row.snapshot
-        found = {each.view_id for each in snapshot.having(models.ViewType, "type_id", row.pk)}
+        found = {each.view_id for each in snapshot.referring(models.ViewType, "type_id", row.pk)}
         return ", ".join(view.name for view in snapshot.views.values() if view.id in found) or "–"
 
     def answers(self, request: HttpRequest, configuration: Configuration, rows: Rows, row: Row) -> Iterable[ApiAnswer]:

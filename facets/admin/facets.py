@@ -81,14 +81,14 @@ class FacetAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        count = len(row.snapshot.having(models.ElementType, "facet_id", row.pk))
+        count = len(row.snapshot.referring(models.ElementType, "facet_id", row.pk))
         return link(f"{reverse('admin:facets_elementtype_changelist')}?facet={row.pk}", str(count))
 
     @admin.display(description=_("Types"))
     def types_inside(self, row: Any) -> SafeString | str:
         if row._state.adding:
             return str(_("Save the facet before you add types."))
-        types = row.snapshot.having(models.ElementType, "facet_id", row.pk)
+        types = row.snapshot.referring(models.ElementType, "facet_id", row.pk)
         links = [change_link(models.ElementType(id=each.id), each.key) for each in types]
         add = link(f"{reverse('admin:facets_elementtype_add')}?facet_id={row.pk}", _("Add a type"))
         return format_html(

@@ -210,7 +210,7 @@ class ReleaseCycleAdmin(ConfigurationAdmin):
 
     @admin.display(description=_("Types"))
     def type_links(self, row: Any) -> SafeString:
-        found = row.snapshot.having(models.ElementType, "release_cycle_id", row.pk)
+        found = row.snapshot.referring(models.ElementType, "release_cycle_id", row.pk)
         return format_html_join(
             ", ", "{}", ((change_link(models.ElementType(id=each.id), each.key),) for each in found)
         )

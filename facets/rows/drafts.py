@@ -148,6 +148,7 @@ class Draft:
 
 
 def place(row: Row) -> tuple[int, str]:
+    """Return the key that sorts rows of the configuration."""
     return (row.position, row.id if row.position != LAST else "")
 
 

@@ -217,8 +217,8 @@ async def _result(awaitable: Awaitable[Any]) -> Any:
 class RequestBody:
     """The `wsgi.input` of a request. `read` waits until the client has sent that much, or everything.
 
-    The client has `seconds`, and one more for every `rate` bytes that it has sent (D198). Only the time in which this
-    waits for the client counts: the server itself may be busy.
+    The client has `seconds`, and one more for every `rate` bytes that it has sent (D198). Only the time spent waiting
+    for the client counts, because the server itself may be busy.
     """
 
     def __init__(self, protocol: Any, wait: Callable[[Awaitable[Any], float], Any], seconds: float, rate: int) -> None:

@@ -28,7 +28,7 @@ def badge(text: str, kind: str = "", title: str = "") -> SafeString:
 
 @cache
 def _label(kind: str, *, is_titled: bool) -> str:
-    """Return the markup of a badge, to be formatted: lists have many of them."""
+    """Return the markup of a badge as a format string. It is rendered once, because lists show many badges."""
     context = {"text": SafeString("{text}"), "type": kind, "label_title": SafeString("{title}" * is_titled)}
     return render_to_string("unfold/helpers/label.html", context).strip()
 

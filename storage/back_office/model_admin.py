@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from django.contrib.admin import display
+from django.contrib.admin import ShowFacets, display
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
@@ -26,7 +26,7 @@ from unfold.templatetags import unfold_list
 
 from repository_site.core.problems import NotFound
 from storage.options import Role
-from storage.pages import caller_of, page_caller
+from storage.pages import caller_of
 
 OFFICE_ROLES = frozenset(Role) - {Role.VIEWER}
 # Placeholder for the value of a checkbox.
@@ -96,8 +96,10 @@ class OwnFilters(ModelAdmin):
 
     has_plain_cells = False
     """Whether all columns are functions of the row that return texts."""
-    # Templates of the theme ask for this twice in each row, and Django searches long for what does not exist.
+    # The theme reads this attribute twice per row, and templates look up missing attributes slowly.
     list_sections = ()
+    # Counts would take one more statement for each option, without a limit.
+    show_facets = ShowFacets.NEVER
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         offered: set[str] = set()
@@ -134,8 +136,7 @@ class StorageModelAdmin(OwnFilters):
     warn_unsaved_form = True
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Allow viewing by role; the sign-in page asks as well, where there may be no caller yet."""
-        return page_caller(request) is not None and self.has_view_permission(request)
+        return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return bool(caller_of(request).roles & self.viewers)

@@ -16,13 +16,13 @@ CLASSES = " ".join(SELECT_CLASSES)
 
 
 class SelectFilter(DropdownFilter):
-    """A filter of the theme, with a template of its own: that of the theme renders two more for each option."""
+    """Dropdown filter of the theme with its own template. The theme's template includes two more for each option."""
 
     template = "back_office/select_filter.html"
 
     @property
-    def searches_at(self) -> str:
-        """The address that finds options while the user types; empty if the select has all of them."""
+    def search_address(self) -> str:
+        """Address that returns options while the user types; empty if the select contains all options."""
         return ""
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
@@ -31,14 +31,18 @@ class SelectFilter(DropdownFilter):
             "name": self.parameter_name,
             "label": title.strip(),
             "classes": CLASSES,
-            "searches_at": self.searches_at,
+            "search_address": self.search_address,
             "options": self._options(),
         }
 
     def _options(self) -> SafeString:
+        """Return the options. A value that is not offered is one too: it filters the list, and the form keeps it."""
         offered = [self.all_option] if self.all_option else []
         options = [(str(value), text) for value, text in (*offered, *self.lookup_choices)]
-        values, chosen = [value for value, _ in options], self.value() or ""
+        chosen = self.value() or ""
+        if chosen and chosen not in dict(options):
+            options.append((chosen, chosen))
+        values = [value for value, _ in options]
         selected = values.index(chosen) if chosen in values else None
         return format_html_join(
             "",

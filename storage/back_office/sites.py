@@ -68,7 +68,7 @@ class PagedSite(GuardedSignIn):
         return show_options(request, self.find_pages(request, clean_text(request.GET.get("s", ""))))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return the models of an app. No page shows those of all apps: the sites have a navigation of their own."""
+        """Return the models of an app. Without an app, return nothing: the sites have their own navigation."""
         return super().get_app_list(request, app_label) if app_label else []
 
     def get_urls(self) -> list[URLPattern]:

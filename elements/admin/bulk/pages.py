@@ -89,7 +89,9 @@ def matching(request: HttpRequest, query: str) -> list[str]:
         raise Unreadable(_("The address of the list contains an unknown filter. Open the list again.")) from problem
     finally:
         request.GET = given
-    ids = found.found.ids if found.found else found.queryset.values_list("id", flat=True)[: MOST + 1]
+    ids = found.all_elements(labels_of(request))
+    if ids is None:
+        ids = found.queryset.values_list("id", flat=True)[: MOST + 1]
     return [str(each) for each in ids]
 
 

@@ -125,8 +125,8 @@ def _ended(now: datetime) -> QuerySet[ElementVersion, UUID]:
 
 
 class ReferenceFilter(ElementFilter):
-    """Elements that refer to a chosen one in some contexts. The select contains only that one; it searches others while
-    the user types."""
+    """Elements that refer to a chosen one in some contexts. The select contains only the chosen element and finds
+    others while the user types."""
 
     fixed: ClassVar[tuple[str, ...]] = ()
     """Values that are not elements."""
@@ -149,7 +149,7 @@ class ReferenceFilter(ElementFilter):
         return [(each, str(FIXED[each])) for each in self.fixed_values()] + self.chosen_element()
 
     @property
-    def searches_at(self) -> str:
+    def search_address(self) -> str:
         query = urlencode({"types": ",".join(sorted(self.target_types())), "fixed": ",".join(self.fixed_values())})
         return f"{reverse('admin:elements_choices')}?{query}"
 

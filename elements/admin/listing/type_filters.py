@@ -49,7 +49,7 @@ class ElementFilter(SelectFilter):
         return False
 
     def passing_types(self) -> Collection[ElementType] | None:
-        """Return the types of the elements that pass; None if more than the type decides."""
+        """Return the types whose elements pass this filter; None if it tests more than the type."""
         return None if self.value() else self.labels.configuration.types.values()
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:

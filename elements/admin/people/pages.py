@@ -140,7 +140,7 @@ class PeopleAdmin(StorageModelAdmin):
     has_plain_cells = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Name the id of the type: with its key, the database would read all elements of all storages."""
+        """Filter by the id of the type. With its key alone, PostgreSQL reads the elements of all types."""
         found: QuerySet[Any] = super().get_queryset(request)
         return found.filter(type_id=labels_of(request).configuration.type_ids.get(self.type_key))
 
@@ -339,8 +339,8 @@ class UserGroupAdmin(PeopleAdmin):
         return str(group.shown_name)
 
     @admin.display(description=gettext_lazy("number"))
-    def number(self, group: Any) -> int:
-        return len(group.members)
+    def number(self, group: Any) -> str:
+        return str(len(group.members))
 
     @admin.display(description=gettext_lazy("members"))
     def member_list(self, group: Any) -> str:

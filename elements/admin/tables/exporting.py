@@ -47,7 +47,8 @@ def _listed(request: HttpRequest) -> QuerySet[Element]:
     admin = copy(storage_office.get_model_admin(Element))
     found = cast("ElementList", admin.get_changelist_instance(request))
     elements: QuerySet[Element] = found.queryset
-    return elements if found.found is None else elements.filter(id__in=found.found.ids)
+    ids = found.all_elements(labels_of(request))
+    return elements if ids is None else elements.filter(id__in=ids)
 
 
 def _keys(listed: QuerySet[Element]) -> Iterator[tuple[int, list[str]]]:

@@ -62,11 +62,12 @@ class ConfigurationSnapshot:
         return key if name.casefold() == key.casefold() else f"{key} – {name}"
 
     def owned(self, model: type[ConfigurationModel], owner_id: UUID | str) -> list[Row]:
-        return self.having(model, OWNERS[model], owner_id)
+        """Return the rows of a table that belong to a row, in their order."""
+        return self.referring(model, OWNERS[model], owner_id)
 
-    def having(self, model: type[ConfigurationModel], column: str, row_id: UUID | str) -> list[Row]:
-        """Return the rows of a table that refer to a row, in their order. A table is grouped once: lists ask for
-        each of their rows."""
+    def referring(self, model: type[ConfigurationModel], column: str, row_id: UUID | str) -> list[Row]:
+        """Return the rows of a table that refer to a row, in their order. Each table is grouped once, because
+        lists call this for every row."""
         if (model, column) not in self._groups:
             groups: dict[str, list[Row]] = defaultdict(list)
             for row in sorted(self.rows.table(model), key=place):

@@ -190,7 +190,7 @@ def test_shards_move_to_a_new_worker_under_load(acme: ClusterInstallation) -> No
         load.run_for(1)
     answers = [*load.answers, *others.answers]
     refused = [each for each in answers if each.is_refusal]
-    # Writes wait for the end of a move. On a busy machine that takes longer than requests wait for their turn.
+    # Writes wait for the end of a move. On a busy machine, a move can take longer than a request waits for its turn.
     assert [each for each in refused if each.seconds < TURN] == []
     assert refused == [] or not IS_FULL
     slowest = max(load.slowest(begun), others.slowest(begun))

@@ -105,7 +105,7 @@ def test_the_statement_names_the_id_of_the_type(browser: Client, showcase: Stora
         browser.get(USERS)
     listed = [each["sql"] for each in statements if 'FROM "elements_element"' in each["sql"]]
     assert listed
-    assert {f"'{user.hex}'::uuid" in sql or f"'{user}'::uuid" in sql for sql in listed} == {True}
+    assert all(f"'{user.hex}'::uuid" in sql or f"'{user}'::uuid" in sql for sql in listed)
 
 
 def test_a_user_is_changed_as_the_api_would(browser: Client, showcase: Storage) -> None:

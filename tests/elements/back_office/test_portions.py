@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import re
 from urllib.parse import urlencode
@@ -170,6 +171,28 @@ def test_changing_all_elements_keeps_the_filter_by_place(office: Office) -> None
     assert set(re.findall(r'href="([^"]*/table/[^"]*)"', page)) == {
         f"/acme/handbook/admin/elements/element/table/{each}/?place=root" for each in ("csv", "xlsx")
     }
+
+
+@pytest.mark.parametrize("filters_of_list", ["", "&o=1"])
+def test_bulk_changes_and_exports_have_the_hits_of_all_pages(
+    office: Office, monkeypatch: pytest.MonkeyPatch, filters_of_list: str
+) -> None:
+    query = f"q=erp&diagrams=with{filters_of_list}"
+    every = elements_of(office.get(f"{LIST}?{query}").content.decode())
+    assert len(every) == 3
+    monkeypatch.setattr("elements.admin.lists.ElementAdmin.list_per_page", 1)
+    assert followed(office, f"{LIST}?{query}") == (every, 3)
+    assert "All 3 elements of the list" in office.page(f"elements/bulk/?{query}")
+    table = csv.DictReader(
+        b"".join(office.get(f"elements/element/table/csv/?{query}")).decode("utf-8-sig").splitlines()
+    )
+    assert sorted(row["id"] for row in table) == sorted(every)
+
+
+def test_a_filter_shows_a_value_that_it_does_not_offer(office: Office) -> None:
+    page = office.get(f"{LIST}?type=<gone>").content.decode()
+    assert '<option value="&lt;gone&gt;" selected>&lt;gone&gt;</option>' in page
+    assert elements_of(page) == []
 
 
 def test_portions_cover_all_versions_once(handbook: Storage) -> None:

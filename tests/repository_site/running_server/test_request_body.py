@@ -88,6 +88,15 @@ def test_what_the_server_does_in_between_does_not_count(monkeypatch: pytest.Monk
     assert (body.read(), body.is_complete) == (b"cdef", True)
 
 
+def test_pauses_of_the_server_do_not_help_a_slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    body, sender = body_of(monkeypatch, *((4, piece(b"a")) for _ in range(9)))
+    with pytest.raises(TimeoutError):
+        for _ in range(9):
+            sender.now += 60
+            body.read(1)
+    assert body.is_complete
+
+
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_same_file_from_fifty_clients_at_once(server: Server, token: str) -> Non
     content = os.urandom(300_000)
     with ThreadPoolExecutor(50) as pool:
         answers = list(pool.map(lambda _: upload(server, token, content, "same.bin"), range(50)))
-    # A storage gets a part of the threads that receive bodies; those that were refused try again. The threads of this
-    # client may get too little time on a busy machine: the server of the test gives each of them a second.
+    # A storage gets a part of the threads that receive bodies; those that were refused try again. On a busy machine,
+    # threads of this client may be too slow: the server of the test gives each body one second.
     assert {status for status, _ in answers} <= {200, 408, 429, 503}, answers
     ids = {body["values"][0]["id"] for status, body in answers if status == 200}
     assert len(ids) == 1
