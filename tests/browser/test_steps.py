@@ -206,6 +206,8 @@ def test_rows_are_dragged_with_a_finger(visit: NewVisitor, token: str) -> None:
         place = {"x": x, "y": y + (end - y) * part / 4}
         touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [place]})
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    # The page handles a touch after the answer to its event.
+    wait_until(artist.page, "document.querySelectorAll('.st-name')[6].value === 'Pack goods'")
     # The first step of a branch.
     assert artist.rows()[5:8] == [
         ("ruleXor", "In stock?", "5"),
