@@ -34,6 +34,8 @@ PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
 CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 REQUIRED = "REPOSITORY_BROWSER_REQUIRED"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+# Pages answer later on a busy machine; the default is 5 s.
+expect.set_options(timeout=60_000)
 DEMO = "/demo/showcase"
 LONG_PAGE = 700
 """Number of HTML elements."""
@@ -107,7 +109,7 @@ class Visitor:
         """Wait until the page and the parts that it asks for are loaded. The state `networkidle` needs half a second
         without any request, which takes too long on a busy machine."""
         self.page.wait_for_load_state()
-        expect(self.page.locator(".htmx-request")).to_have_count(0, timeout=60_000)
+        expect(self.page.locator(".htmx-request")).to_have_count(0)
 
     def follow(self, target: Locator) -> None:
         """Click a link or button, and wait for the next page."""
