@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DEMO, NARROW, WIDE, NewVisitor, Visitor
 from tests.browser.keyboard import check_focus, press, tab_to
@@ -89,8 +90,9 @@ def test_a_waiting_run_is_stopped_by_keyboard(visit: NewVisitor) -> None:
     check_looks(visitor)
     stop = page.get_by_role("button", name="Stop")
     tab_to(visitor, stop)
-    with page.expect_response(lambda response: "/elements/bulk/" in response.url):
-        page.wait_for_timeout(2_500)
+    stop.evaluate("each => each.classList.add('shown-first')")
+    expect(page.locator(".shown-first")).to_have_count(0)
+    expect(stop).to_be_focused()
     check_focus(stop)
     with page.expect_navigation():
         page.keyboard.press("Enter")
