@@ -77,7 +77,7 @@ def steps_of(run: Run) -> list[Step]:
     """Return the measurements of a mode, with the minutes that they take on two idle cores."""
     scale, found = (
         run.scale,
-        [Step("Making storages", 0.5 + growth.elements_to_make(run) / 60_000, lambda: make_data(run))],
+        [Step("Making storages", 0.5 + growth.elements_to_make(run) / 20_000, lambda: make_data(run))],
     )
     if scale.requests:
         found += _steps_of_workloads(run)
