@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ import orjson
 
 from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.environment import PROJECT_DIR
-from tests.server_process import Server, free_port
+from tests.server_process import Server, free_port, peak_memory
 
 BYPASS_ROLE = "benchmark_bypass"
 """A role with BYPASSRLS, for the floor, for plain DRF, and for measuring the cost of row-level security."""
@@ -129,15 +128,21 @@ class BenchmarkInstallation:
         return self.run_measured(*arguments)[0]
 
     def run_measured(self, *arguments: str) -> tuple[float, int]:
-        """Run a Python program, and return the seconds that it took and the bytes of memory that it has used."""
-        started = time.perf_counter()
+        """Run a Python program, and return the seconds that it took and the bytes of memory that it has used.
+
+        The memory is read while it runs: the system would count what this process had when it started the program.
+        """
+        started, used = time.perf_counter(), 0
         command = [sys.executable, *arguments]
         process = subprocess.Popen(command, cwd=self.checkout, env=self.database.environ, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        while process.poll() is None:
+            # A process that has just ended has no memory.
+            with suppress(OSError, IndexError):
+                used = peak_memory(process.pid)
+            time.sleep(0.05)
         if process.returncode:
             sys.exit(f"error: {' '.join(arguments)} ended with {process.returncode}")
-        return time.perf_counter() - started, usage.ru_maxrss * 1024
+        return time.perf_counter() - started, used
 
     def serve(self, target: str = "", **environ: str) -> BenchmarkServer:
         self.servers.append(BenchmarkServer(self.folder, target, **environ))

@@ -47,6 +47,11 @@ def manage(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def peak_memory(process: int | str) -> int:
+    """Return the peak resident memory of a process, in bytes."""
+    return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class DataFolders:
     """Data folders as a command leaves them. The first process of a test run that needs one creates it.
@@ -181,8 +186,7 @@ class Server:
 
     def peak_memory(self) -> int:
         """Return the peak resident memory of the largest worker, in bytes, since the last `forget_peak_memory`."""
-        status = [Path(f"/proc/{worker.pid}/status").read_text() for worker in self.workers()]
-        return max(int(text.split("VmHWM:")[1].split()[0]) for text in status) * 1024
+        return max(peak_memory(worker.pid) for worker in self.workers())
 
     def kill(self) -> None:
         """End the server after a test, in whatever state it is."""

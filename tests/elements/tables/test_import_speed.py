@@ -22,6 +22,7 @@ from tests.elements.office import Office, form_data, main_text
 from tests.elements.tables.spreadsheets import edited
 from tests.factories import token_for
 from tests.scale import IS_FULL
+from tests.server_process import peak_memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 NUMBER = 20_000 if IS_FULL else 2_000
@@ -45,15 +46,10 @@ def measured_job(storage: Storage) -> tuple[float, float]:
     """Return the seconds that the job took, and how many megabytes it needed more than before."""
     with tenant_scope(storage):
         table = str(TableImport.objects.get().id)
-    own = Path("/proc/self")
-    (own / "clear_refs").write_text("5")
-    idle, begin = peak_memory(own), time.monotonic()
+    Path("/proc/self/clear_refs").write_text("5")
+    idle, begin = peak_memory("self"), time.monotonic()
     run_import(storage, table)
-    return time.monotonic() - begin, (peak_memory(own) - idle) / MEGABYTE
-
-
-def peak_memory(process: Path) -> int:
-    return int((process / "status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+    return time.monotonic() - begin, (peak_memory("self") - idle) / MEGABYTE
 
 
 def test_many_rows_are_previewed_and_imported(sample: Storage, api: ApiClient) -> None:
