@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.admin.views.main import ChangeList
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as text_of_theme
+from django.utils.text import capfirst
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import SELECT_CLASSES
 
@@ -26,10 +26,9 @@ class SelectFilter(DropdownFilter):
         return ""
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
-        title = str(text_of_theme(" By %(filter_title)s ") % {"filter_title": self.title})
         yield {
             "name": self.parameter_name,
-            "label": title.strip(),
+            "label": capfirst(str(self.title)),
             "classes": CLASSES,
             "search_address": self.search_address,
             "options": self._options(),
