@@ -19,7 +19,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.admin import StackedInline
-from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminUUIDInputWidget
@@ -35,7 +34,7 @@ from storage.back_office import site_office
 from storage.back_office.cells import NOTHING, account_badges, ago, badge, badges
 from storage.back_office.fields import RoleField, uuids_of
 from storage.back_office.role_texts import role_names
-from storage.back_office.select_filter import SelectFilter
+from storage.back_office.select_filter import SelectFilter, YesNoFilter
 from storage.messages.recipients import adopt_messages
 from storage.messages.writing import tell_of_membership
 from storage.models import StaffAccount, Storage, StorageMembership
@@ -187,7 +186,7 @@ class StaffAccountAdmin(UserAdmin, SiteModelAdmin):
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm
     list_display = ("username", "full_name", "kind", "storages_shown", "last_seen")
-    list_filter = (StorageFilter, ("is_superuser", BooleanRadioFilter), ("is_active", BooleanRadioFilter))
+    list_filter = (StorageFilter, ("is_superuser", YesNoFilter), ("is_active", YesNoFilter))
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = gettext_lazy("Search by name and address")
     filter_horizontal = ()

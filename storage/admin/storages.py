@@ -19,7 +19,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
-from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.views import ChangeList
@@ -33,6 +32,7 @@ from storage.back_office import site_office
 from storage.back_office.cells import ago, badge, badges, number, size, two_lines
 from storage.back_office.domain_forms import FormPage
 from storage.back_office.fields import uuids_of
+from storage.back_office.select_filter import ChoiceFilter, RelatedFilter, YesNoFilter
 from storage.models import Storage, StorageSize, TokenState
 from storage.options import QUOTAS
 from storage.provisioning.provision import set_quota
@@ -64,9 +64,9 @@ class StorageList(ChangeList):
 class StorageAdmin(SiteModelAdmin):
     list_display = ("address", "status", "template", "cultures_shown", "elements", "bytes", "requests", "links")
     list_filter = (
-        ("collection", RelatedDropdownFilter),
-        ("is_valid", BooleanRadioFilter),
-        ("anonymous_access", ChoicesDropdownFilter),
+        ("collection", RelatedFilter),
+        ("is_valid", YesNoFilter),
+        ("anonymous_access", ChoiceFilter),
     )
     list_select_related = ("collection", "size")
     list_fullwidth = True

@@ -1,4 +1,4 @@
-"""Filter of a list by one value, as a select."""
+"""Filters of lists by one value. Their labels are their titles: the theme's "By" needs another case in German."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from django.contrib.admin.views.main import ChangeList
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from unfold.contrib.filters.admin import DropdownFilter
+from unfold.contrib.filters.admin import (
+    BooleanRadioFilter,
+    ChoicesDropdownFilter,
+    DropdownFilter,
+    RelatedDropdownFilter,
+)
 from unfold.widgets import SELECT_CLASSES
 
 CLASSES = " ".join(SELECT_CLASSES)
@@ -48,3 +53,25 @@ class SelectFilter(DropdownFilter):
             '<option value="{}"{}>{}</option>',
             ((value, " selected" * (place == selected), text) for place, (value, text) in enumerate(options)),
         )
+
+
+class _Titled:
+    title: Any
+
+    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+        for each in super().choices(changelist):  # type: ignore[misc]  # a filter is beside it
+            for field in each["form"].fields.values():
+                field.label = capfirst(str(self.title))
+            yield each
+
+
+class YesNoFilter(_Titled, BooleanRadioFilter):
+    pass
+
+
+class ChoiceFilter(_Titled, ChoicesDropdownFilter):
+    pass
+
+
+class RelatedFilter(_Titled, RelatedDropdownFilter):
+    pass
