@@ -201,11 +201,9 @@ def list_rows(labels: OfficeLabels, ids: Sequence[UUID], attributes: Sequence[st
     facets = {each.name: labels.facet(each.name) for each in labels.configuration.blueprint.facets}
     found = []
     for row in newest:
-        element, type, contexts = (
-            Element(id=UUID(row.element)),
-            labels.reader.types[row.type],
-            held.get(row.version, {}),
-        )
+        element = Element(id=UUID(row.element))
+        type = labels.reader.types[row.type]
+        contexts = held.get(row.version, {})
         element.listed = ListedElement(  # type: ignore[attr-defined]  # for the columns
             name=labels.name(names.get(row.version, {})),
             type=type,

@@ -98,7 +98,7 @@ class OwnFilters(ModelAdmin):
     """Whether all columns are functions of the row that return texts."""
     # The theme reads this attribute twice per row, and templates look up missing attributes slowly.
     list_sections = ()
-    # Counts would take one more statement for each option, without a limit.
+    # For its counts, each filter would read the whole list.
     show_facets = ShowFacets.NEVER
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:

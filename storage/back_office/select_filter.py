@@ -1,4 +1,4 @@
-"""Filters of lists by one value. Their labels are their titles: the theme's "By" needs another case in German."""
+"""Filters of lists by one value, labelled with their titles. After the theme's "Nach", German needs another case."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ class SelectFilter(DropdownFilter):
 
 
 class _Titled:
+    """A filter of the theme, labelled with its title."""
+
     title: Any
 
     def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
