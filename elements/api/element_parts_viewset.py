@@ -17,12 +17,13 @@ from elements.reading.assembly.assembler import Assembler, Wire, add_part
 from elements.reading.assembly.projection import ATTRIBUTES, RELATED, Wanted
 from elements.reading.bounds import BoundedWriter
 from elements.reading.lists.filtering import view_vocabulary, vocabulary_of
-from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, read_referrers
+from elements.reading.referrers import DiagramOfReferrer, Referrer, context_names, reading_referrers
 from elements.reading.related import RelatedAssembler
 from elements.reading.rows import VersionRow
 from elements.related_contexts import accepts
 from facets.blueprint.definitions import ElementType
 from facets.configuration import CompiledView
+from repository_site.core.database.statements import read
 from repository_site.core.problems import NotFound
 from repository_site.core.rest.operation import Operation
 from repository_site.core.rest.rendering import counted
@@ -189,7 +190,7 @@ class ElementPartsViewSet(ElementReadingViewSet):
 
         def list_referrers() -> HttpResponse:
             write, offset = BoundedWriter(), (paging.page - 1) * paging.size
-            found = read_referrers(self.reader, row, contexts, limit=paging.size, offset=offset)
+            found = read(reading_referrers(self.reader, row, contexts, limit=paging.size, offset=offset))
             payload = counted("values", list(map(write, map(self._referrer, found.page))))
             payload |= {"contexts": found.counts, "isComplete": found.is_complete}
             response = self.answer_bounded(payload)

@@ -12,8 +12,9 @@ from elements.pages.visits import Visit
 from elements.presentation.labels import Kind, Text
 from elements.presentation.uses import Uses
 from elements.reading.assembly.attributes import read_exactly
-from elements.reading.referrers import read_referrers
+from elements.reading.referrers import reading_referrers
 from elements.reading.rows import VersionRow
+from repository_site.core.database.statements import read
 
 PAGE = 50
 
@@ -31,7 +32,9 @@ class UsesPage:
         self.context = context
         self.number = number
         contexts = (context,) if context else ()
-        found = read_referrers(visit.reader, row, contexts, limit=PAGE, offset=(number - 1) * PAGE, for_page=True)
+        found = read(
+            reading_referrers(visit.reader, row, contexts, limit=PAGE, offset=(number - 1) * PAGE, for_page=True)
+        )
         name = visit.name(read_exactly(row.attributes).get(NAME, {}))
         self.uses = Uses(visit, row, name, found)
         self.total = found.total(contexts)

@@ -1,6 +1,6 @@
 """Elements that refer to an element, context by context, in the order of the diagrams that show them (D417 to D419).
 
-The API, the reader pages and the back office call `read_referrers`.
+The API, the reader pages and the back office call `reading_referrers`.
 """
 
 from __future__ import annotations
@@ -141,20 +141,6 @@ def context_names(configuration: Configuration) -> list[str]:
     return list(dict.fromkeys(each.context for each in referring_contexts(configuration)))
 
 
-def read_referrers(
-    reader: Reader,
-    of: VersionRow,
-    contexts: Collection[str] = (),
-    *,
-    limit: int,
-    offset: int = 0,
-    for_page: bool = False,
-) -> Referrers:
-    """Return the elements that refer to an element in these contexts, or in any. The caller has already checked that
-    the reader sees the element. Raise TooHeavy if the names of the page are too long together."""
-    return read(reading_referrers(reader, of, contexts, limit=limit, offset=offset, for_page=for_page))
-
-
 def reading_referrers(
     reader: Reader,
     of: VersionRow,
@@ -164,6 +150,8 @@ def reading_referrers(
     offset: int = 0,
     for_page: bool = False,
 ) -> Reading[Referrers]:
+    """Return the elements that refer to an element in these contexts, or in any. The caller has already checked that
+    the reader sees the element. Raise TooHeavy if the names of the page are too long together."""
     most = PAGE_READ if for_page else MOST_READ
     answer = yield from rows_of(_find(reader.audience, most), _parameters(reader, of, contexts, limit, offset))
     counts = {context: number for kind, context, _, number in answer if kind == COUNT}

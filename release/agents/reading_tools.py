@@ -13,7 +13,7 @@ from elements.reading.assembly.assembler import Assembler
 from elements.reading.assembly.projection import RELATED, Wanted
 from elements.reading.lists import selection as selecting
 from elements.reading.names import read_version_names
-from elements.reading.referrers import context_names, read_referrers, referring_contexts
+from elements.reading.referrers import context_names, reading_referrers, referring_contexts
 from elements.reading.rows import Identity, VersionRow, read_versions
 from elements.search.narrowing import hit_filter
 from elements.search.searching import Search, SearchHit, SearchRequest
@@ -41,6 +41,7 @@ from release.lifecycle.transitions import offered_transitions
 from release.models import Task
 from release.steps.locking import read_unlocked
 from release.tasks.choosing import waiting_for
+from repository_site.core.database.statements import read
 from repository_site.core.problems import Conflict, NotFound, Unreadable, placed
 from repository_site.core.wording import printable, similar_hint
 
@@ -132,7 +133,7 @@ def _incoming(call: ToolCall, row: VersionRow) -> Iterator[str]:
     if only and only not in known:
         raise NotFound(f"There is no related context {printable(only, 60)}{similar_hint(only, known)}.")
     contexts, first = [only] if only else [], (call.page - 1) * PAGE
-    found = read_referrers(call.reader, row, contexts, limit=PAGE, offset=first)
+    found = read(reading_referrers(call.reader, row, contexts, limit=PAGE, offset=first))
     labels = {each.context: call.labels.property(each.definition) for each in referring_contexts(call.reader.nested)}
     yield page_note(first, len(found.page), found.total(contexts), call.page)
     for each in found.page:
