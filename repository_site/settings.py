@@ -140,14 +140,15 @@ MIDDLEWARE = [
     "repository_site.core.fairness.admission.FairnessMiddleware",
     "repository_site.core.rest.compression.CompressionMiddleware",
     "storage.tenancy.middleware.StoragePathMiddleware",
+    # From here on only for requests that may have a session (D610).
     "storage.accounts.session_middleware.OptionalSessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "storage.accounts.session_middleware.OptionalAccounts",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
     "storage.accounts.visitors.VisitorMiddleware",
     "storage.accounts.sessions.SessionUseMiddleware",
     "storage.tenancy.middleware.LanguageMiddleware",
-    "storage.accounts.session_middleware.OptionalMessages",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

@@ -30,6 +30,7 @@ from repository_site.core.fairness.cost import start_measuring_statements
 from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.core.ports import Bind
+from repository_site.core.thread_state import keep_state_in_threads
 from repository_site.operations.balance import share_balance
 from repository_site.operations.job_process import job_process
 from repository_site.operations.unread import close_unread_connections
@@ -157,6 +158,7 @@ def worker_application() -> Callable[..., Any]:
 
     # Reads all files of the program: too long for a request, and an upgrade may replace them before the first one.
     code_digest()
+    keep_state_in_threads()
     enable_pool(settings.POOL_SIZE)
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)

@@ -1,56 +1,56 @@
-"""Django's middleware for sessions, left out for API requests with a token (D610).
+"""The first middleware of sessions, from which API requests with a token go straight to their view (D610).
 
-A token in a header is the only credential of its request, whatever cookies it has. Such requests need neither session,
-account nor messages.
+A token in a header is the only credential of its request, whatever cookies it has. Such requests need neither session
+nor account, and their responses are not pages.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import translation
 
 from repository_site.core.fairness.origin import token_in_headers
+from repository_site.core.middleware import GetResponse
 from repository_site.core.rest.errors import is_api_path
 
 ANONYMOUS = AnonymousUser()
 
 
-def has_session(request: HttpRequest) -> bool:
-    """Return whether a request can have a session. The first call decides, because middleware changes the path."""
-    known: bool | None = request.__dict__.get("has_session")
-    if known is None:
-        known = not (token_in_headers(request) and is_api_path(request.path_info))
-        request.has_session = known  # type: ignore[attr-defined]  # read above
-    return known
+class OptionalSessions(SessionMiddleware):
+    """Skips itself and all middleware after it for API requests with a token."""
 
-
-class _WithSession:
-    """Calls the middleware only if the request can have a session."""
-
-    get_response: Any
+    def __init__(self, get_response: Any) -> None:
+        super().__init__(get_response)
+        self.view: GetResponse = get_response
+        # Django wraps each middleware in a function.
+        while following := getattr(getattr(self.view, "__wrapped__", None), "get_response", None):
+            self.view = following
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        step = super().__call__ if has_session(request) else self.get_response  # type: ignore[misc]  # of Django's class
-        response: HttpResponseBase = step(request)
+        if not (token_in_headers(request) and is_api_path(request.path_info)):
+            return cast("HttpResponseBase", super().__call__(request))
+        # Refuses hosts that are not ours.
+        request.get_host()
+        request.user = ANONYMOUS
+        return self._finish(self._in_english(request))
+
+    def _in_english(self, request: HttpRequest) -> HttpResponseBase:
+        # A thread has the language of the settings, except while it serves a page.
+        if translation.get_language() == settings.LANGUAGE_CODE:
+            return self.view(request)
+        with translation.override(settings.LANGUAGE_CODE):
+            return self.view(request)
+
+    def _finish(self, response: HttpResponseBase) -> HttpResponseBase:
+        """Set the headers that every response has."""
+        headers = response.headers
+        headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
+        if not response.streaming:
+            headers.setdefault("Content-Length", str(len(response.content)))  # type: ignore[attr-defined]  # not streamed
         return response
-
-
-class OptionalSessions(_WithSession, SessionMiddleware):
-    pass
-
-
-class OptionalAccounts(_WithSession, AuthenticationMiddleware):
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not has_session(request):
-            request.user = ANONYMOUS
-        return super().__call__(request)
-
-
-class OptionalMessages(_WithSession, MessageMiddleware):
-    pass

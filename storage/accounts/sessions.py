@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from repository_site.core.client_network import client_network, network_of
 from repository_site.core.middleware import Middleware
-from storage.accounts.session_middleware import has_session
 from storage.models import AccountSession, ProviderSession, StaffAccount
 
 # In the session: when the person has proved their identity, by signing in or by typing the password again.
@@ -137,8 +136,6 @@ class SessionUseMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not has_session(request):
-            return response
         session = request.session
         if session.accessed and session.session_key and SESSION_KEY in session:
             _uses.note(session.session_key, request.META.get("REMOTE_ADDR", ""))

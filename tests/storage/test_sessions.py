@@ -14,6 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from repository_site.core import environment
 from storage.models import StaffAccount, Storage, StorageMembership
@@ -163,3 +164,17 @@ def test_a_token_in_a_header_leaves_the_session_unread(jo: StaffAccount, storage
             response = client.get(info, headers={"Authorization": header} if header else {})
         answers[header[:10]] = response.status_code, any("django_session" in each["sql"] for each in queries)
     assert answers == {f"Bearer {token}"[:10]: (200, False), "Bearer unk": (401, False), "": (200, True)}
+
+
+def test_requests_with_a_token_skip_only_what_pages_need(jo: StaffAccount, storage: Storage) -> None:
+    """Middleware that they skip sets headers and checks the host; the others are not told by their language."""
+    client, info = signed_in(), "/acme/handbook/_api/rest/info"
+    credential = {"Authorization": f"Bearer {token_for(storage, Role.EDITOR)}", "X-Request-ID": "1"}
+    by_session = client.get(info, headers={"X-Request-ID": "1"})
+    with translation.override("de"):
+        by_token = Client().get(info, headers=credential)
+        missing = Client().get("/acme/handbook/_api/rest/elements/4711", headers=credential)
+        refused = Client().get(info, headers={**credential, "Host": "elsewhere.example"})
+    assert dict(by_token.headers) == {**by_session.headers, "Vary": "Accept-Encoding"}
+    assert (by_token.content, "There is nothing" in missing.content.decode()) == (by_session.content, True)
+    assert (refused.status_code, refused.json()["message"]) == (400, "The request is malformed.")
