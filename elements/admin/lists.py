@@ -7,6 +7,7 @@ and then reads the wide columns for the rows of the page only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -94,6 +95,8 @@ class ElementList(BoundedList):
         return getattr(column, "admin_order_field", None)
 
     def get_results(self, request: HttpRequest) -> None:
+        if not self.model_admin.reads_rows:
+            return
         self.can_change = can_change(caller_of(request))
         labels, size, start = labels_of(request), self.list_per_page, self.start
         if text := clean_text(self.query):
@@ -125,11 +128,9 @@ class ElementList(BoundedList):
         list, read at most this number of hits."""
         if ORDER_VAR in self.params:
             return search(labels.reader, self.queryset, text, is_sorted=True)
-        passing = [spec.passing_types() for spec in self.filter_specs]
-        if None in passing:
+        if any(spec.passing_types() is None for spec in self.filter_specs):
             return search(labels.reader, self.queryset, text)
-        keys = set.intersection(*({each.key for each in types} for types in passing))
-        types = [str(labels.configuration.type_ids[key]) for key in keys]
+        types = [str(labels.configuration.type_ids[key]) for key in self.possible_types()]
         return search(labels.reader, self.queryset, text, types, most=most)
 
     @property
@@ -250,6 +251,8 @@ class ElementAdmin(StorageModelAdmin):
     ordering = BY_NAME
     show_facets = admin.ShowFacets.NEVER
     show_add_link = True
+    reads_rows = True
+    """Whether a list reads the rows of its page."""
     list_before_template = "back_office/elements/above_list.html"
     list_after_template = "back_office/elements/below_list.html"
 
@@ -267,6 +270,13 @@ class ElementAdmin(StorageModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ElementList]:
         return ElementList
+
+    def whole_list(self, request: HttpRequest) -> ElementList:
+        """Return the list that the address of a request describes, without reading rows."""
+        # Unfold stores the request on the instance, which all threads share.
+        admin = copy(self)
+        admin.reads_rows = False
+        return cast("ElementList", admin.get_changelist_instance(request))
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         return *chosen_columns(request, self.known_columns, self.list_display), *attribute_columns(request)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from repository_site.core.database.statements import fetch
 
 # Values of a version in a culture, and texts of its diagram.
-IN_VERSION = "EXISTS (SELECT FROM jsonb_each(v.attributes) AS a(name, stored) WHERE a.stored ? %s::text)"
+IN_VERSION = """(v.attributes @? ('$.*."' || %s::text || '"')::jsonpath)"""
 DRAWN = """SELECT l.version_id FROM elements_lane l WHERE l.name ? %s::text
     UNION SELECT s.version_id FROM elements_shapeflow f JOIN elements_shape s ON s.id = f.shape_id
         WHERE f.label ? %s::text"""

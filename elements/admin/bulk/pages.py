@@ -5,8 +5,7 @@ A preview is a stored run that changes nothing. Its page offers to run the same 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Container, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -49,16 +48,18 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     ids = list(dict.fromkeys(each.lower() for each in named if GUID.fullmatch(each)))
     query = given.get(LIST) if LIST in given else request.GET.urlencode()
     scope = given.get(SCOPE) or (SELECTED if ids else ALL)
-    labels = labels_of(request)
-    every = matching(request, query or "")
-    chosen = ids if scope == SELECTED else every
-    if not chosen:
+    labels, listed = labels_of(request), list_of(request, query or "")
+    number, types = numbers_of(request, listed)
+    if (number == 0) if scope == ALL else (not ids):
         raise NotFound(_("No elements are selected."))
-    groups = choice_groups(labels, types_of(labels, chosen))
+    if scope == SELECTED:
+        types = types_of(labels, ids)
+    groups = choice_groups(labels, types)
     choice = find_choice(groups, given.get(WHAT, "")) if request.method == "POST" else None
     operation, errors = read_choice(choice, request.POST) if choice else ({}, {})
     is_ready = choice is not None and not errors and (PREVIEW in request.POST or not choice.needs_values)
     if is_ready and selected is None:
+        chosen = ids if scope == SELECTED else matching(labels, listed)
         return begin(request, [operation], chosen, dry_run=True)
     shown = shown_fields(labels, choice, request.POST, errors if PREVIEW in request.POST else {}) if choice else []
     context = {
@@ -67,8 +68,8 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         "list": query,
         "scope": scope,
         "number_selected": len(ids),
-        "number_matching": len(every),
-        "is_cut": len(every) > MOST,
+        "number_matching": number,
+        "is_cut": number is not None and number > MOST,
         "groups": groups,
         "choice": choice,
         "fields": shown,
@@ -78,26 +79,46 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     return TemplateResponse(request, "back_office/elements/bulk.html", context)
 
 
-def matching(request: HttpRequest, query: str) -> list[str]:
-    """Return the elements of the list with this query string, at most one more than a bulk change can have."""
+def list_of(request: HttpRequest, query: str) -> Any:
+    """Return the list with this query string, without its rows."""
     given, request.GET = request.GET, QueryDict(query)  # the list reads its filters there
     try:
-        # Unfold stores the request on the instance, which all threads share.
-        admin = copy(storage_office.get_model_admin(Element))
-        found: Any = admin.get_changelist_instance(request)
+        admin: Any = storage_office.get_model_admin(Element)
+        return admin.whole_list(request)
     except IncorrectLookupParameters as problem:
         raise Unreadable(_("The address of the list contains an unknown filter. Open the list again.")) from problem
     finally:
         request.GET = given
-    ids = found.all_elements(labels_of(request))
+
+
+def numbers_of(request: HttpRequest, listed: Any) -> tuple[int | None, list[ElementType]]:
+    """Return the number of elements of a list, up to one more than a bulk change can have, and their types. If counting
+    would test too many elements, the number is None, and the types are those that the list can have."""
+    labels = labels_of(request)
+    found = listed.all_elements(labels)
+    if found is not None:
+        return len(found), types_of(labels, [str(each) for each in found])
+    numbers = listed.count_types(request, MOST + 1)
+    if numbers is None:
+        possible = listed.possible_types()
+        return None, [each for key, each in labels.configuration.types.items() if key in possible]
+    return sum(numbers.values()), _types_with(labels, numbers)
+
+
+def matching(labels: OfficeLabels, listed: Any) -> list[str]:
+    """Return the elements of a list, at most one more than a bulk change can have."""
+    ids = listed.all_elements(labels)
     if ids is None:
-        ids = found.queryset.values_list("id", flat=True)[: MOST + 1]
+        ids = listed.queryset.values_list("id", flat=True)[: MOST + 1]
     return [str(each) for each in ids]
 
 
 def types_of(labels: OfficeLabels, elements: Sequence[str]) -> list[ElementType]:
     sql = "SELECT DISTINCT e.type_id::text FROM elements_element e WHERE e.id = ANY(%s::uuid[])"
-    found = {row[0] for row in fetch(sql, [list(elements)])}
+    return _types_with(labels, {row[0] for row in fetch(sql, [list(elements)])})
+
+
+def _types_with(labels: OfficeLabels, found: Container[str]) -> list[ElementType]:
     ids = labels.configuration.type_ids
     return [type for key, type in labels.configuration.types.items() if str(ids[key]) in found]
 

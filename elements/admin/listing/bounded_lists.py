@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 from uuid import UUID
 
+from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.paginator import InfinitePaginator
@@ -15,6 +16,7 @@ from elements.admin.labels import labels_of
 from elements.admin.searching import BY_NAME, elements_open_to
 from elements.models import Element, ElementVersion
 from elements.reading.lists.portions import Portion, read_portion
+from repository_site.core.database.statements import fetch
 from repository_site.core.wording import GUID
 
 # The version after which the page begins, if it shows a portion (D650).
@@ -105,10 +107,34 @@ class BoundedList(UncountedList):
 
     def _has_at_most(self, request: HttpRequest, most: int) -> bool:
         """Whether the other filters leave at most so many elements."""
-        others = elements_open_to(labels_of(request).reader.audience)
-        for spec in self.filter_specs:
-            others = others if spec.most_tested() else spec.queryset(request, others)
+        others = self._without_order(request, [spec for spec in self.filter_specs if not spec.most_tested()])
         return others[: most + 1].count() <= most
+
+    def _without_order(self, request: HttpRequest, filters: Sequence[Any]) -> QuerySet[Element]:
+        """Return the elements that pass filters, without the join that the order of the list needs."""
+        found = elements_open_to(labels_of(request).reader.audience)
+        for spec in filters:
+            found = spec.queryset(request, found)
+        return found
+
+    def count_types(self, request: HttpRequest, most: int) -> dict[str, int] | None:
+        """Return the number of elements of each type, of at most so many elements; None if too many must be tested."""
+        tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
+        if tested and not self._has_at_most(request, min(tested)):
+            return None
+        found = self._without_order(request, self.filter_specs).filter(newest_id__isnull=False)
+        try:
+            sql, parameters = found.values("type_id")[:most].query.sql_with_params()
+        except EmptyResultSet:
+            # A filter has an unknown value.
+            return {}
+        counted = f"SELECT t.type_id::text, count(*) FROM ({sql}) t GROUP BY t.type_id"  # noqa: S608  Django's statement
+        return dict(fetch(counted, parameters))
+
+    def possible_types(self) -> set[str]:
+        """Return the types of elements that the filters by type let through."""
+        passing = [types for spec in self.filter_specs if (types := spec.passing_types()) is not None]
+        return set.intersection(*({each.key for each in types} for types in passing))
 
     def _portion_of(
         self, request: HttpRequest, shown: QuerySet[Element], most: int, *, is_descending: bool

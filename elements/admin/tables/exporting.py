@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from itertools import islice
 from typing import cast
 
@@ -14,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from elements.admin.labels import labels_of
-from elements.admin.lists import ElementList
+from elements.admin.lists import ElementAdmin
 from elements.models import Element
 from elements.reading.lists.streams import Stream, limit_stream
 from elements.tables.columns import table_columns
@@ -43,9 +42,7 @@ def table_view(request: HttpRequest, format: str) -> HttpResponseBase:
 
 def _listed(request: HttpRequest) -> QuerySet[Element]:
     """Return the elements of the list. Those that a search text finds have the order of names."""
-    # Unfold stores the request on the instance, which all threads share.
-    admin = copy(storage_office.get_model_admin(Element))
-    found = cast("ElementList", admin.get_changelist_instance(request))
+    found = cast("ElementAdmin", storage_office.get_model_admin(Element)).whole_list(request)
     elements: QuerySet[Element] = found.queryset
     ids = found.all_elements(labels_of(request))
     return elements if ids is None else elements.filter(id__in=ids)

@@ -11,13 +11,13 @@ import pytest
 
 from elements.admin.cultures import translations
 from elements.admin.listing import filters
-from elements.models import Element, ElementVersion
+from elements.models import BulkRun, Element, ElementVersion
 from elements.reading.lists.portions import read_portion
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
 from tests.elements.handbook import ID
-from tests.elements.office import Office
+from tests.elements.office import Office, main_text
 from tests.scale import first_quick
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +187,22 @@ def test_bulk_changes_and_exports_have_the_hits_of_all_pages(
         b"".join(office.get(f"elements/element/table/csv/?{query}")).decode("utf-8-sig").splitlines()
     )
     assert sorted(row["id"] for row in table) == sorted(every)
+
+
+def test_bulk_changes_do_not_count_what_a_page_would_not_test(
+    handbook: Storage, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page offers the operations of all types that the filters allow. The change has the elements that match."""
+    counted = main_text(office.get("elements/bulk/?owner=none&facet=it"))
+    every = followed(office, f"{LIST}?owner=none&facet=it")[0]
+    assert f"All {len(every)} elements of the list" in counted
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 1)
+    uncounted = main_text(office.get("elements/bulk/?owner=none&facet=it"))
+    assert uncounted == counted.replace(f"All {len(every)} elements", "All elements")
+    data = {"scope": "all", "list": "owner=none&facet=it", "what": "clear:owner"}
+    report = Office(handbook, Role.ARCHITECT).post("elements/bulk/", data)["Location"]
+    with tenant_scope(handbook):
+        assert sorted(map(str, BulkRun.objects.get(pk=report.split("/")[-2]).elements)) == sorted(every)
 
 
 def test_a_filter_shows_a_value_that_it_does_not_offer(office: Office) -> None:
