@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ import orjson
 from babel import Locale
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -35,6 +35,7 @@ SQL = f"""SELECT e.id::text, v.id::text, e.type_id::text, v.state, (v.attributes
     FROM {VERSION_AND_ELEMENT} WHERE """  # noqa: S608  constants of ours
 
 DAY = "SHORT_DATE_FORMAT"
+NIL = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,14 @@ def element_address(element: str, **parameters: str | None) -> str:
 def page_address(name: str, element: str, **parameters: str | None) -> str:
     """Return the address of a page about an element, without the parameters that are None."""
     given = urlencode({key: value for key, value in parameters.items() if value})
-    return reverse(f"admin:{name}", args=[element]) + (f"?{given}" if given else "")
+    address = _address_of(get_script_prefix(), name, NIL).replace(NIL, element)
+    return f"{address}?{given}" if given else address
+
+
+@lru_cache(1_000)
+def _address_of(prefix: str, name: str, element: str) -> str:
+    """Return the address for one id. Finding it takes long for each row of a list."""
+    return reverse(f"admin:{name}", args=[element])
 
 
 class OfficeLabels(Labels):

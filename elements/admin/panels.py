@@ -162,7 +162,7 @@ class ElementPage:
         if Permission.NEW in role_permissions(self.caller, self.type) - self.standing.granted:
             # A permission set denies it.
             return []
-        return addable_below(self.labels, self.caller, self.type, self.row.element)
+        return addable_below(self.labels, makeable_types(self.labels, self.caller), self.type, self.row.element)
 
     @property
     def path(self) -> list[Named]:
@@ -207,8 +207,10 @@ class ElementPage:
         return text
 
 
-def addable_below(labels: OfficeLabels, caller: Caller, type: ElementType, element: str) -> list[AddableType]:
-    types = [each for each in makeable_types(labels, caller) if type.key in each.parents]
+def addable_below(
+    labels: OfficeLabels, makeable: Sequence[ElementType], type: ElementType, element: str
+) -> list[AddableType]:
+    types = [each for each in makeable if type.key in each.parents]
     return [AddableType(labels.type(each), each.color, add_address(each.key, element)) for each in types]
 
 

@@ -121,7 +121,7 @@ class PropertyAdmin(ConfigurationAdmin):
     inlines = (Values,)
     list_display = ("row_key", "named", "type_link", "holds", "limits")
     list_filter = (TypeFacetFilter, PropertyTypeFilter, DataTypeFilter)
-    list_per_page = 100
+    list_per_page = 50
     ordering_field = None
     ordering = ("type__position", "position")
     conditional_fields: ClassVar[dict[str, str]] = {

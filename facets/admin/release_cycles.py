@@ -83,12 +83,7 @@ class StateForm(PartForm):
 
     def prepare(self) -> None:
         snapshot = self.snapshot
-        versioned = {row.id for row in snapshot.types.values() if row.is_versioned}
-        contexts = {
-            row.key: snapshot.label(row)
-            for row in snapshot.properties.values()
-            if row.type_id in versioned and row.target_facet_id
-        }
+        contexts = dict(snapshot.contexts)
         for key in self.instance.assignees or ():
             contexts.setdefault(key, key)
         self.offer("assignees", [Option(key, label) for key, label in sorted(contexts.items())])

@@ -94,6 +94,7 @@ def _show(request: HttpRequest, given: Mapping[str, str], problem: Problem | Non
         addable = [each for each in makeable if types[each.key].is_root]
         roots = [AddableType(labels.type(each), each.color, add_address(each.key)) for each in addable]
         context |= {"branches": branches, "has_more": has_more, "many": MANY, "roots": roots, "steps": STEPS}
+        context["here"] = _address(chosen, ())
         context |= {"open": ",".join(opened), "text": text, "found": _found(labels, view, text) if text else None}
         more = "" if shows_all else _address(chosen, opened, **{ALL: "1"})
         context |= {"shows_all": shows_all, "more": more, "most": MOST_SIBLINGS}
@@ -171,13 +172,14 @@ def _branches(
     tree, caller = Tree(labels, view, MOST_SIBLINGS if shows_all else SIBLINGS), caller_of(request)
     more = {ALL: "1"} if shows_all else {}
     roots = [row.identity for row in read_page(tree.roots, MANY + 1)]
+    makeable = makeable_types(labels, caller)
 
     def toggle(at: TreePlace) -> str:
         others = [each for each in opened if each != at.element]
         return _address(view.facet.name, others if at.is_open else [*others, at.element], at.element, **more)
 
     def offers(link: Named) -> Sequence[AddableType]:
-        return addable_below(labels, caller, link.type, link.element)
+        return addable_below(labels, makeable, link.type, link.element)
 
     moves = steps_of(caller, view)
     [branches] = read_together(tree.grow(roots[:MANY], opened, toggle, offers, moves))

@@ -89,6 +89,13 @@ class ConfigurationSnapshot:
         ]
 
     @cached_property
+    def contexts(self) -> dict[str, str]:
+        """Keys and labels of the references of versioned types."""
+        versioned = {row.id for row in self.types.values() if row.is_versioned}
+        own = (row for row in self.properties.values() if row.type_id in versioned and row.target_facet_id)
+        return {row.key: self.label(row) for row in own}
+
+    @cached_property
     def definitions(self) -> dict[str, Property]:
         by_key = {type.key: type for type in self.stored.blueprint.types}
         return {
