@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 
 import orjson
+from django.utils.functional import cached_property
 
 from repository_site.core.embedded_postgres import EmbeddedPostgres
 from repository_site.core.environment import PROJECT_DIR

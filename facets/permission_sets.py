@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from types import SimpleNamespace
+
+from django.utils.functional import cached_property
 
 from repository_site.core.database.narrowing import Narrowing
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils.functional import cached_property
 from pytest_django.plugin import DjangoDbBlocker
 
 from elements.transfer.importing import import_elements

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix, reverse
 from django.utils import formats
+from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _

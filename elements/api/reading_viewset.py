@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.encoding import iri_to_uri
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 
 from elements.api.entity_tags import code_digest

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from elements.comparing.differences import Drawn, Flows, Item
 from elements.reading import rows

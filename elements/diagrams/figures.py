@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from xml.sax.saxutils import escape, quoteattr
+
+from django.utils.functional import cached_property
 
 from elements.diagrams.colors import DARK, WHITE, line_color, solid, text_on, tint
 from elements.diagrams.drawables import EVENTS, RULES, ChangeMark, DrawableShape, FigureKind

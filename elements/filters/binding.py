@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, StrEnum
-from functools import cached_property
 from types import MappingProxyType
 from uuid import UUID
+
+from django.utils.functional import cached_property
 
 from elements.filters import syntax
 from elements.filters.syntax import Operator, TextFunction, fold_case, read_id, read_moment, refusal, shown

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Set
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from django.utils.functional import cached_property
 
 from elements import derived
 from elements.filters import binding

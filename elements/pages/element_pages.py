@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from elements import derived

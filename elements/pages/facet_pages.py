@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from urllib.parse import urlencode
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from elements.filters.conditions import Condition

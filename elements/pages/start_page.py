@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+
+from django.utils.functional import cached_property
 
 from elements.pages.lists import first_by_name
 from elements.pages.navigation import FacetEntry

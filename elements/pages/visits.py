@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix
 from django.utils import translation
+from django.utils.functional import cached_property
 from django.views.decorators.http import require_safe
 
 from elements import derived

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from elements.presentation.labels import Labels, Named, Text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+
+from django.utils.functional import cached_property
 
 from elements.search.queries import SearchPart, SearchText
 from repository_site.core.database.statements import fetch

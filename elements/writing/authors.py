@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from itertools import count
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from storage.quotas import Quota
 

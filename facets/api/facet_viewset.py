@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from django.http import HttpResponse
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 
 from facets import rendering

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from facets import models

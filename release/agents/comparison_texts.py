@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.conf import settings
+from django.utils.functional import cached_property
 
 from elements.comparing.comparison import FROM, TO, ElementComparison
 from elements.comparing.differences import Mark

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+
+from django.utils.functional import cached_property
 
 from elements import derived
 from elements.presentation.labels import Labels, Named

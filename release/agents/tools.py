@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from elements.permissions import Permission, sees_drafts
 from elements.reading.assembly.assembler import Reader

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.db.models import QuerySet
+from django.utils.functional import cached_property
 
 from elements.people.addressees import read_addressees
 from release.models import Task

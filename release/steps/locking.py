@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+
+from django.utils.functional import cached_property
 
 from elements.permission_sets.callers import NOTHING, denied_on
 from elements.permissions import Permission, authors_in, permissions, sees_drafts

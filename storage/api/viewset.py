@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.functional import cached_property
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.request import Request
@@ -111,6 +112,8 @@ class ApiViewSet(ViewSet):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request, *args, **kwargs)
+        # DRF's request looks for its own attributes first, and most requests need these two a dozen times.
+        self.request.META, self.request.method = request.META, request.method
         try:
             response = self._run(self.request, **kwargs)
         except Forbidden as problem:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
+from django.utils.functional import cached_property
 
 from elements.filters import read_filter
 from elements.filters.binding import BoundExpression, Vocabulary

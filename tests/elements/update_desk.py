@@ -6,12 +6,12 @@ import copy
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.utils.functional import cached_property
 
 from elements.models import ElementChange
 from storage.models import Storage

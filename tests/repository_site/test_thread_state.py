@@ -8,17 +8,17 @@ from threading import Barrier
 import pytest
 from django.conf import LazySettings, settings
 from django.test import override_settings
-from django.urls import base, get_script_prefix, get_urlconf, set_script_prefix, set_urlconf
+from django.urls import get_script_prefix, get_urlconf, set_script_prefix, set_urlconf
 from django.utils import timezone
 from django.utils.functional import LazyObject
-from django.utils.translation import activate, get_language, trans_real
+from django.utils.translation import activate, get_language
 
-from repository_site.core.thread_state import keep_state_in_threads
+from repository_site.core.thread_state import PLACES, keep_state_in_threads
 
 
 @pytest.fixture(autouse=True)
 def _as_in_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    for owner, name in ((base, "_prefixes"), (base, "_urlconfs"), (timezone, "_active"), (trans_real, "_active")):
+    for owner, name in PLACES:
         monkeypatch.setattr(owner, name, getattr(owner, name))
     monkeypatch.setattr(LazySettings, "__getattribute__", LazyObject.__getattribute__)
     keep_state_in_threads()

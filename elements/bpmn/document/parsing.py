@@ -12,9 +12,9 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from xml.parsers import expat
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from lxml import etree
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 
+from django.utils.functional import cached_property
 from lxml import etree
 
 from elements.bpmn.document.index import DocumentIndex, computed_mark, local

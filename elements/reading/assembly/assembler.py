@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import orjson
+from django.utils.functional import cached_property
 
 from elements import derived
 from elements.naming import NAME

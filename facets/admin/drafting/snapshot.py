@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, cast
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 from django.utils.translation import get_language
 
 from facets import models

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
+from django.utils.functional import cached_property
 from drf_spectacular.utils import OpenApiParameter
 
 from repository_site.core.rest.rendering import JSON_TYPE
