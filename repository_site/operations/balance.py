@@ -42,6 +42,10 @@ class Balance:
         with self._lock:
             self._busy[self._own] -= 1
 
+    def is_alone(self) -> bool:
+        """Return whether this worker is answering one request only."""
+        return bool(self._busy[self._own] == 1)
+
     def has_too_much(self) -> bool:
         """Return whether the connection of this response should be closed."""
         busy = self._busy[self._own]

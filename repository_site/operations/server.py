@@ -23,6 +23,7 @@ from django.db import connections
 
 from repository_site.core.cores import all_run_anywhere, cores_for, free_core, keep_to
 from repository_site.core.database.pool import enable_pool
+from repository_site.core.database.prepared import pay_attention
 
 # Workers share the memory of this module, so it is loaded before the fork.
 from repository_site.core.fairness.admission import FOLLOWING_AT_ONCE
@@ -31,7 +32,7 @@ from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.core.ports import Bind
 from repository_site.core.thread_state import keep_state_in_threads
-from repository_site.operations.balance import share_balance
+from repository_site.operations import balance
 from repository_site.operations.job_process import job_process
 from repository_site.operations.unread import close_unread_connections
 
@@ -86,7 +87,7 @@ def run_server(bind: Bind, workers: int, target: str = SERVICE, announcement: st
     share_one_arena()
     _metrics = MetricsFolder.make()
     _cores, _workers, _bind, _announcement = cores_for(workers), workers, bind, announcement
-    share_balance(workers)
+    balance.share_balance(workers)
     give_workers_their_own_signals()
     server = Granian(
         target,
@@ -163,6 +164,8 @@ def worker_application() -> Callable[..., Any]:
     assert _metrics is not None  # noqa: S101  made before the workers are forked
     recorded = start_recording(_metrics)
     start_measuring_statements()
+    if hasattr(os, "sched_yield"):
+        pay_attention(balance.balance.is_alone)
     sys.setswitchinterval(SWITCH_SECONDS)
     start = keep_to_core()
     close_unread_connections(_bind.port, settings.STREAM_TIMEOUT, settings.STREAM_RATE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from time import perf_counter
 from typing import Any, cast
 
 import psycopg
@@ -13,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
-from repository_site.core.database import base
+from repository_site.core.database import base, prepared
 from repository_site.core.database.base import DatabaseWrapper, watch_trips
 from repository_site.core.database.prepared import TRANSFORMER
 from repository_site.core.database.statements import Inquiry, Question, ask, look_up, text_array
@@ -23,6 +25,12 @@ from tests.factories import StorageFactory
 
 NUMBERS = "SELECT number FROM generate_series(1, %s::integer) AS number"
 FAILS = "SELECT 1 / (%s::integer - 1)"
+
+
+@pytest.fixture(params=[False, True], ids=["sleeping", "attentive"], autouse=True)
+def _is_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads wait for results in both ways (D652)."""
+    monkeypatch.setattr(prepared, "is_alone", lambda: request.param)
 
 
 def numbers(upto: int) -> Question[list[int]]:
@@ -42,6 +50,18 @@ def test_each_question_gets_its_answer() -> None:
         inquiry.ask(lambda: order.append("meanwhile"))
         assert (three(), none(), two(), order) == ([1, 2, 3], [], [1, 2], ["meanwhile"] * times)
         assert ask(numbers(1)) == [1]
+
+
+@pytest.mark.django_db
+def test_a_thread_sleeps_until_a_late_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, before = list[float](), prepared.attention.seconds
+    monkeypatch.setattr(os, "sched_yield", lambda: asked.append(perf_counter()))
+    for _ in range(3):
+        began = perf_counter()
+        assert look_up("SELECT 1 FROM pg_sleep(0.2)", []) == [(1,)]
+    assert bool(asked) == prepared.is_alone()
+    assert not asked or asked[-1] - began < 0.1
+    assert (prepared.attention.seconds - before < 0.1, prepared.attention.seconds > before) == (True, bool(asked))
 
 
 def test_meanwhile_runs_without_questions() -> None:

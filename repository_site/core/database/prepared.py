@@ -6,6 +6,9 @@ driver still prepares the statements, forgets them, and runs whatever is not pre
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,7 +19,7 @@ from psycopg.abc import PQGen, Transformer
 from psycopg.adapt import PyFormat
 from psycopg.adapt import Transformer as DriverTransformer
 from psycopg.errors import InternalError, error_from_result
-from psycopg.generators import execute, fetch_many, send
+from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -28,6 +31,38 @@ Command = tuple[bytes, Sequence[Any], Sequence[Format] | None]
 TRANSFORMER = "transformer_of_prepared_statements"
 # Texts of statements whose placeholders are known.
 MOST_TEXTS = 1_000
+# Seconds for which a thread keeps asking for a result before it sleeps until the result arrives (D652).
+ATTENTION = 0.0003
+
+
+class Attention(threading.local):
+    """How long this thread has kept its core while it waited for the database."""
+
+    seconds = 0.0
+
+    def pay(self, driver: Connection[Any]) -> None:
+        """Ask for the result for a moment, if this process has nothing else to do."""
+        if not is_alone():
+            return
+        pgconn, began = driver.pgconn, time.perf_counter()
+        now = began
+        pgconn.consume_input()
+        while pgconn.is_busy() and now - began < ATTENTION:
+            # The database may need this core.
+            os.sched_yield()
+            pgconn.consume_input()
+            now = time.perf_counter()
+        self.seconds += now - began
+
+
+attention = Attention()
+is_alone: Callable[[], bool] = lambda: False  # noqa: E731
+
+
+def pay_attention(while_alone: Callable[[], bool]) -> None:
+    """Let threads of this process keep asking for results while a function tells that there is nothing else to do."""
+    global is_alone
+    is_alone = while_alone
 
 
 def run_prepared(
@@ -53,7 +88,9 @@ def run_prepared(
     with driver.lock:
         if len(commands) == 1 and not begins and meanwhile is None:
             _send(driver, commands[0])
-            results = driver.wait(execute(driver.pgconn))
+            driver.wait(send(driver.pgconn))
+            attention.pay(driver)
+            results = driver.wait(fetch_many(driver.pgconn))
         else:
             results = _run_together(driver, commands, begins, meanwhile)
     try:
@@ -106,6 +143,7 @@ def _run_together(
         try:
             if meanwhile is not None:
                 meanwhile()
+            attention.pay(driver)
         finally:
             results = driver.wait(_fetch_all(driver, len(commands) + begins))
             pgconn.exit_pipeline_mode()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from repository_site.core.database.base import watch_trips
+from repository_site.core.database.prepared import attention
 
 # Seconds that a statement of a write costs at most, unless it begins with one of these words.
 LONGEST_OF_WRITES = 0.25
@@ -38,6 +39,11 @@ def _trip_ended(kind: str, texts: Sequence[str], started: float, problem: BaseEx
         _statements.limited += seconds if is_work else min(seconds, LONGEST_OF_WRITES)
 
 
+def _cpu() -> float:
+    """Return the CPU seconds of this thread. Asking for a result is part of its statement (D652)."""
+    return time.thread_time() - attention.seconds
+
+
 def start_measuring_statements() -> None:
     """Count the time of statements in this process from now on; it needs no further statement."""
     watch_trips(_trip_ended)
@@ -52,13 +58,13 @@ class Spending:
         self._begin()
 
     def _begin(self) -> None:
-        self._cpu, self._seconds, self._limited = time.thread_time(), _statements.seconds, _statements.limited
+        self._cpu, self._seconds, self._limited = _cpu(), _statements.seconds, _statements.limited
 
     def cost(self, only_reads: bool) -> float:
         """Return the seconds since then."""
         if only_reads:
-            return time.thread_time() - self._cpu + _statements.seconds - self._seconds
-        return time.thread_time() - self._cpu + _statements.limited - self._limited
+            return _cpu() - self._cpu + _statements.seconds - self._seconds
+        return _cpu() - self._cpu + _statements.limited - self._limited
 
     def take(self, only_reads: bool) -> float:
         """Return the same, and begin again: a request that waits for long is charged before it waits."""
