@@ -50,6 +50,7 @@ PAGES = {
     "office, list of ended elements": "{base}/admin/elements/element/?validity=ended",
     "office, list of elements by version": "{base}/admin/elements/element/?o=4",
     "office, list of found elements": "{base}/admin/elements/element/?q=input",
+    "office, bulk change of a list": "{base}/admin/elements/bulk/?facet=processes",
     "office, users": "{base}/admin/elements/user/",
     "office, missing translations": "{base}/admin/translations/",
     "office, element": "{base}/admin/elements/element/{process}/change/",
