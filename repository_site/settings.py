@@ -140,7 +140,7 @@ MIDDLEWARE = [
     "repository_site.core.fairness.admission.FairnessMiddleware",
     "repository_site.core.rest.compression.CompressionMiddleware",
     "storage.tenancy.middleware.StoragePathMiddleware",
-    # From here on only for requests that may have a session (D610).
+    # API requests with a token skip all middleware after OptionalSessions (D610).
     "storage.accounts.session_middleware.OptionalSessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

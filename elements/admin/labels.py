@@ -60,7 +60,7 @@ def page_address(name: str, element: str, **parameters: str | None) -> str:
 
 @lru_cache(1_000)
 def _address_of(prefix: str, name: str, element: str) -> str:
-    """Return the address for one id. Finding it takes long for each row of a list."""
+    """Return the address for one id. It is cached: finding it for each row of a list takes long."""
     return reverse(f"admin:{name}", args=[element])
 
 

@@ -1,4 +1,4 @@
-"""What Django looks up for a thread, where a server process finds it fastest (D612)."""
+"""The state that Django keeps for each thread, in the memory of the thread (D612)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.urls import base
 from django.utils import timezone
 from django.utils.translation import trans_real
 
-# Where Django keeps the prefix of addresses, the URLconf, the time zone, the language and the caches of a thread.
+# The attributes in which Django keeps prefix, URLconf, time zone, language and caches of a thread.
 PLACES: tuple[tuple[Any, str], ...] = (
     (base, "_prefixes"),
     (base, "_urlconfs"),
@@ -23,16 +23,16 @@ PLACES: tuple[tuple[Any, str], ...] = (
 
 
 def keep_connections_in_threads() -> None:
-    """Keep the database connections of a thread in its memory. Only for processes without coroutines that use one."""
+    """Keep the database connections of a thread in its memory. Only threads of the process may use them."""
     connections._connections = threading.local()  # type: ignore[attr-defined]  # the stubs do not know it
 
 
 def keep_state_in_threads() -> None:
-    """Do the same for everything else that Django keeps where coroutines find it, and shorten the way to settings.
+    """Do the same for the attributes in `PLACES`, and read settings as plain attributes.
 
-    Each look-up takes a tenth of the time; a short request needs some sixty.
+    A short request makes some sixty such look-ups. Each takes about a tenth of the time.
     """
     for owner, name in PLACES:
         setattr(owner, name, threading.local())
-    # Settings keep their values in their dictionary. The method that they inherit is for objects without one.
+    # Settings cache values in their `__dict__`. The inherited method redirects special methods, which they do not need.
     LazySettings.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]

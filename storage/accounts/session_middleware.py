@@ -1,7 +1,7 @@
-"""The first middleware of sessions, from which API requests with a token go straight to their view (D610).
+"""Session middleware from which API requests with a token go directly to their view (D610).
 
-A token in a header is the only credential of its request, whatever cookies it has. Such requests need neither session
-nor account, and their responses are not pages.
+A token in a header is the only credential of its request, whatever cookies it has. Such requests need no session, no
+account and no messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OptionalSessions(SessionMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not (token_in_headers(request) and is_api_path(request.path_info)):
             return cast("HttpResponseBase", super().__call__(request))
-        # Refuses hosts that are not ours.
+        # Raises an error for a host that is not allowed.
         request.get_host()
         request.user = ANONYMOUS
         return self._finish(self._in_english(request))
@@ -48,7 +48,7 @@ class OptionalSessions(SessionMiddleware):
             return self.view(request)
 
     def _finish(self, response: HttpResponseBase) -> HttpResponseBase:
-        """Set the headers that every response has."""
+        """Set the headers that the skipped middleware would set."""
         headers = response.headers
         headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
         if not response.streaming:

@@ -112,7 +112,7 @@ class ApiViewSet(ViewSet):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request, *args, **kwargs)
-        # DRF's request looks for its own attributes first, and most requests need these two a dozen times.
+        # DRF's request searches its own attributes before it asks Django's. Most requests need these two a dozen times.
         self.request.META, self.request.method = request.META, request.method
         try:
             response = self._run(self.request, **kwargs)

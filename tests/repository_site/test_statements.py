@@ -29,7 +29,7 @@ FAILS = "SELECT 1 / (%s::integer - 1)"
 
 @pytest.fixture(params=[False, True], ids=["sleeping", "attentive"], autouse=True)
 def _is_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads wait for results in both ways (D652)."""
+    """Run each test twice: with threads that sleep at once, and with threads that poll first (D652)."""
     monkeypatch.setattr(prepared, "is_alone", lambda: request.param)
 
 

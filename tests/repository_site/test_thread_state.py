@@ -1,4 +1,4 @@
-"""Server processes keep what Django knows of a thread in its memory (D612)."""
+"""Server processes keep Django's state of a thread in the memory of the thread (D612)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _as_in_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_thread_has_its_own_state() -> None:
-    """Attributes of Django without documentation."""
+    """Django does not document the attributes that the server replaces."""
     arrived = Barrier(2)
 
     def use(language: str, zone: str) -> tuple[str, ...]:

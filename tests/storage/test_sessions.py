@@ -167,7 +167,7 @@ def test_a_token_in_a_header_leaves_the_session_unread(jo: StaffAccount, storage
 
 
 def test_requests_with_a_token_skip_only_what_pages_need(jo: StaffAccount, storage: Storage) -> None:
-    """Middleware that they skip sets headers and checks the host; the others are not told by their language."""
+    """Responses have the headers of the skipped middleware, the host is checked, and texts are English."""
     client, info = signed_in(), "/acme/handbook/_api/rest/info"
     credential = {"Authorization": f"Bearer {token_for(storage, Role.EDITOR)}", "X-Request-ID": "1"}
     by_session = client.get(info, headers={"X-Request-ID": "1"})

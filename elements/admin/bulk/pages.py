@@ -92,8 +92,8 @@ def list_of(request: HttpRequest, query: str) -> Any:
 
 
 def numbers_of(request: HttpRequest, listed: Any) -> tuple[int | None, list[ElementType]]:
-    """Return the number of elements of a list, up to one more than a bulk change can have, and their types. If counting
-    would test too many elements, the number is None, and the types are those that the list can have."""
+    """Return the number of elements of a list, at most one more than a bulk change can have, and their types. If
+    counting would test too many elements, return None and the types that the filters allow."""
     labels = labels_of(request)
     found = listed.all_elements(labels)
     if found is not None:

@@ -111,14 +111,14 @@ class BoundedList(UncountedList):
         return others[: most + 1].count() <= most
 
     def _without_order(self, request: HttpRequest, filters: Sequence[Any]) -> QuerySet[Element]:
-        """Return the elements that pass filters, without the join that the order of the list needs."""
+        """Return the elements that pass the filters, without the join for the order of the list."""
         found = elements_open_to(labels_of(request).reader.audience)
         for spec in filters:
             found = spec.queryset(request, found)
         return found
 
     def count_types(self, request: HttpRequest, most: int) -> dict[str, int] | None:
-        """Return the number of elements of each type, of at most so many elements; None if too many must be tested."""
+        """Count at most so many elements by type. Return None if this would test too many."""
         tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
         if tested and not self._has_at_most(request, min(tested)):
             return None
@@ -132,7 +132,7 @@ class BoundedList(UncountedList):
         return dict(fetch(counted, parameters))
 
     def possible_types(self) -> set[str]:
-        """Return the types of elements that the filters by type let through."""
+        """Return the keys of the types that the filters by type allow."""
         passing = [types for spec in self.filter_specs if (types := spec.passing_types()) is not None]
         return set.intersection(*({each.key for each in types} for types in passing))
 

@@ -35,7 +35,7 @@ MOST_READS = 5
 def enable_pool(size: int) -> None:
     """Give this process a connection pool for each database. A request takes a connection and returns it at its end.
 
-    Call this before the first use of a database. The process has no coroutines that use one (D612).
+    Call this before the first use of a database. Only threads of the process may use one, not coroutines (D612).
     """
     keep_connections_in_threads()
     for alias, database in connections.settings.items():

@@ -31,17 +31,17 @@ Command = tuple[bytes, Sequence[Any], Sequence[Format] | None]
 TRANSFORMER = "transformer_of_prepared_statements"
 # Texts of statements whose placeholders are known.
 MOST_TEXTS = 1_000
-# Seconds for which a thread keeps asking for a result before it sleeps until the result arrives (D652).
+# Seconds for which a thread polls for a result before it sleeps (D652).
 ATTENTION = 0.0003
 
 
 class Attention(threading.local):
-    """How long this thread has kept its core while it waited for the database."""
+    """Seconds that this thread has spent polling for results."""
 
     seconds = 0.0
 
     def pay(self, driver: Connection[Any]) -> None:
-        """Ask for the result for a moment, if this process has nothing else to do."""
+        """Poll for the result for a moment, if this process answers no other request."""
         if not is_alone():
             return
         pgconn, began = driver.pgconn, time.perf_counter()
@@ -60,7 +60,7 @@ is_alone: Callable[[], bool] = lambda: False  # noqa: E731
 
 
 def pay_attention(while_alone: Callable[[], bool]) -> None:
-    """Let threads of this process keep asking for results while a function tells that there is nothing else to do."""
+    """Let threads of this process poll for a result if the function returns True when they begin to wait."""
     global is_alone
     is_alone = while_alone
 

@@ -192,7 +192,7 @@ def test_bulk_changes_and_exports_have_the_hits_of_all_pages(
 def test_bulk_changes_do_not_count_what_a_page_would_not_test(
     handbook: Storage, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page offers the operations of all types that the filters allow. The change has the elements that match."""
+    """The page offers the operations of all types that the filters allow. The preview has the elements that match."""
     counted = main_text(office.get("elements/bulk/?owner=none&facet=it"))
     every = followed(office, f"{LIST}?owner=none&facet=it")[0]
     assert f"All {len(every)} elements of the list" in counted
