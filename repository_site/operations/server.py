@@ -31,9 +31,9 @@ from repository_site.core.fairness.cost import start_measuring_statements
 from repository_site.core.fairness.gate import WAITING_AT_ONCE
 from repository_site.core.middleware import BODIES_AT_ONCE
 from repository_site.core.ports import Bind
-from repository_site.core.thread_state import keep_state_in_threads
 from repository_site.operations import balance
 from repository_site.operations.job_process import job_process
+from repository_site.operations.thread_state import keep_state_in_threads
 from repository_site.operations.unread import close_unread_connections
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.functional import LazyObject
 from django.utils.translation import activate, get_language
 
-from repository_site.core.thread_state import PLACES, keep_state_in_threads
+from repository_site.operations.thread_state import PLACES, keep_state_in_threads
 
 
 @pytest.fixture(autouse=True)

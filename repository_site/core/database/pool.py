@@ -14,8 +14,6 @@ from psycopg.pq import ExecStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 from psycopg_pool.pool import ReturnConnection
 
-from repository_site.core.thread_state import keep_connections_in_threads
-
 # Alias of the replica, if there is one (D238).
 REPLICA = "replica"
 # Seconds that a request waits for a connection before it is refused (D153).
@@ -37,7 +35,7 @@ def enable_pool(size: int) -> None:
 
     Call this before the first use of a database. Only threads of the process may use one, not coroutines (D612).
     """
-    keep_connections_in_threads()
+    connections._connections = threading.local()  # type: ignore[attr-defined]  # the stubs do not know it
     for alias, database in connections.settings.items():
         turn = TURN if alias == DEFAULT_DB_ALIAS else REPLICA_PATIENCE
         pool = {"min_size": 1, "max_size": size, "max_idle": MAX_IDLE, "timeout": turn, "reconnect_timeout": TURN}

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import LazySettings
 from django.core.cache import caches
-from django.db import connections
 from django.urls import base
 from django.utils import timezone
 from django.utils.translation import trans_real
@@ -22,13 +21,8 @@ PLACES: tuple[tuple[Any, str], ...] = (
 )
 
 
-def keep_connections_in_threads() -> None:
-    """Keep the database connections of a thread in its memory. Only threads of the process may use them."""
-    connections._connections = threading.local()  # type: ignore[attr-defined]  # the stubs do not know it
-
-
 def keep_state_in_threads() -> None:
-    """Do the same for the attributes in `PLACES`, and read settings as plain attributes.
+    """Keep the attributes in `PLACES` in the memory of each thread, and read settings as plain attributes.
 
     A short request makes some sixty such look-ups. Each takes about a tenth of the time.
     """
