@@ -54,14 +54,16 @@ def element_address(element: str, **parameters: str | None) -> str:
 def page_address(name: str, element: str, **parameters: str | None) -> str:
     """Return the address of a page about an element, without the parameters that are None."""
     given = urlencode({key: value for key, value in parameters.items() if value})
-    address = _address_of(get_script_prefix(), name, NIL).replace(NIL, element)
+    before, after = _parts_of_address(get_script_prefix(), name)
+    address = f"{before}{element}{after}"
     return f"{address}?{given}" if given else address
 
 
 @lru_cache(1_000)
-def _address_of(prefix: str, name: str, element: str) -> str:
-    """Return the address for one id. It is cached: finding it for each row of a list takes long."""
-    return reverse(f"admin:{name}", args=[element])
+def _parts_of_address(prefix: str, name: str) -> tuple[str, str]:
+    """Return the address before and after the id. It is cached: finding it for each row of a list takes long."""
+    before, _id, after = reverse(f"admin:{name}", args=[NIL]).rpartition(NIL)
+    return before, after
 
 
 class OfficeLabels(Labels):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from time import perf_counter
+from time import perf_counter, sleep, thread_time
 from typing import Any, cast
 
 import psycopg
@@ -31,6 +31,7 @@ FAILS = "SELECT 1 / (%s::integer - 1)"
 def _is_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run each test twice: with threads that sleep at once, and with threads that poll first (D652)."""
     monkeypatch.setattr(prepared, "is_alone", lambda: request.param)
+    monkeypatch.setattr(prepared, "resting_until", 0.0)
 
 
 def numbers(upto: int) -> Question[list[int]]:
@@ -62,6 +63,33 @@ def test_a_thread_sleeps_until_a_late_result(monkeypatch: pytest.MonkeyPatch) ->
     assert bool(asked) == prepared.is_alone()
     assert not asked or asked[-1] - began < 0.1
     assert (prepared.attention.seconds - before < 0.1, prepared.attention.seconds > before) == (True, bool(asked))
+
+
+@pytest.mark.django_db
+def test_threads_sleep_at_once_while_others_need_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll that takes long has offered the core to a process that computes."""
+    polls = list[float]()
+
+    def lose_core() -> None:
+        polls.append(perf_counter())
+        sleep(2 * prepared.LOST)
+
+    monkeypatch.setattr(os, "sched_yield", lose_core)
+    for _ in range(4):
+        assert look_up("SELECT 1 FROM pg_sleep(0.02)", []) == [(1,)]
+    assert len(polls) == int(prepared.is_alone())
+    monkeypatch.setattr(prepared, "resting_until", perf_counter())
+    assert look_up("SELECT 1 FROM pg_sleep(0.02)", []) == [(1,)]
+    assert len(polls) == 2 * int(prepared.is_alone())
+
+
+@pytest.mark.django_db
+def test_the_cost_of_a_request_has_the_time_of_polls_once() -> None:
+    """The time of a statement contains them. The time without the core is no processor time."""
+    for _ in range(3):
+        cpu, polled = thread_time(), prepared.attention.seconds
+        assert look_up("SELECT 1 FROM pg_sleep(0.02)", []) == [(1,)]
+        assert 0 <= prepared.attention.seconds - polled <= thread_time() - cpu
 
 
 def test_meanwhile_runs_without_questions() -> None:

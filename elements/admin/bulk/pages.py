@@ -50,7 +50,7 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     scope = given.get(SCOPE) or (SELECTED if ids else ALL)
     labels, listed = labels_of(request), list_of(request, query or "")
     number, types = numbers_of(request, listed)
-    if (number == 0) if scope == ALL else (not ids):
+    if (not ids) if scope == SELECTED else (number == 0):
         raise NotFound(_("No elements are selected."))
     if scope == SELECTED:
         types = types_of(labels, ids)
@@ -60,6 +60,8 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     is_ready = choice is not None and not errors and (PREVIEW in request.POST or not choice.needs_values)
     if is_ready and selected is None:
         chosen = ids if scope == SELECTED else matching(labels, listed)
+        if not chosen:
+            raise NotFound(_("No elements are selected."))
         return begin(request, [operation], chosen, dry_run=True)
     shown = shown_fields(labels, choice, request.POST, errors if PREVIEW in request.POST else {}) if choice else []
     context = {

@@ -122,7 +122,11 @@ class BoundedList(UncountedList):
         tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
         if tested and not self._has_at_most(request, min(tested)):
             return None
-        found = self._without_order(request, self.filter_specs).filter(newest_id__isnull=False)
+        if tested:
+            # Few elements: some filters need the join of the list.
+            found = self.queryset.order_by()
+        else:
+            found = self._without_order(request, self.filter_specs).filter(newest_id__isnull=False)
         try:
             sql, parameters = found.values("type_id")[:most].query.sql_with_params()
         except EmptyResultSet:

@@ -123,6 +123,11 @@ class DiagramFilter(ElementFilter):
     WITH, ONLY = "with", "only"
     all_option = None
 
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
+        # Bulk changes use the filters after the request has its own address again.
+        self.has_type = bool(request.GET.get(TypeFilter.parameter_name))
+        super().__init__(request, params, model, admin)
+
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         return [("", _("Hidden")), (self.WITH, _("Shown together with the others")), (self.ONLY, _("Only these"))]
 
@@ -143,4 +148,4 @@ class DiagramFilter(ElementFilter):
 
     @property
     def _shows_all(self) -> bool:
-        return self.value() == self.WITH or bool(self.request.GET.get(TypeFilter.parameter_name))
+        return self.value() == self.WITH or self.has_type

@@ -33,6 +33,8 @@ TRANSFORMER = "transformer_of_prepared_statements"
 MOST_TEXTS = 1_000
 # Seconds for which a thread polls for a result before it sleeps (D652).
 ATTENTION = 0.0003
+# Seconds without the core after which other processes need it, and for which threads of this one then sleep at once.
+LOST, REST = 0.0005, 1.0
 
 
 class Attention(threading.local):
@@ -41,22 +43,26 @@ class Attention(threading.local):
     seconds = 0.0
 
     def pay(self, driver: Connection[Any]) -> None:
-        """Poll for the result for a moment, if this process answers no other request."""
-        if not is_alone():
+        """Poll for the result for a moment, if this process answers no other request and has the core for itself."""
+        global resting_until
+        now = time.perf_counter()
+        if now < resting_until or not is_alone():
             return
-        pgconn, began = driver.pgconn, time.perf_counter()
-        now = began
+        pgconn, end, cpu = driver.pgconn, now + ATTENTION, time.thread_time()
         pgconn.consume_input()
-        while pgconn.is_busy() and now - began < ATTENTION:
+        while pgconn.is_busy() and now < end:
             # The database may need this core.
             os.sched_yield()
+            before, now = now, time.perf_counter()
+            if now - before > LOST:
+                resting_until = now + REST
             pgconn.consume_input()
-            now = time.perf_counter()
-        self.seconds += now - began
+        self.seconds += time.thread_time() - cpu
 
 
 attention = Attention()
 is_alone: Callable[[], bool] = lambda: False  # noqa: E731
+resting_until = 0.0
 
 
 def pay_attention(while_alone: Callable[[], bool]) -> None:

@@ -8,6 +8,7 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from django.db.models import F
 
 from elements.admin.cultures import translations
 from elements.admin.listing import filters
@@ -203,6 +204,67 @@ def test_bulk_changes_do_not_count_what_a_page_would_not_test(
     report = Office(handbook, Role.ARCHITECT).post("elements/bulk/", data)["Location"]
     with tenant_scope(handbook):
         assert sorted(map(str, BulkRun.objects.get(pk=report.split("/")[-2]).elements)) == sorted(every)
+
+
+@pytest.mark.parametrize(
+    "query",
+    first_quick(
+        [
+            "untranslated=1033&validity=now",
+            "type=task",
+            "untranslated=1031",
+            "owner=none&untranslated=1031",
+            "untranslated=1031&state=released",
+            "validity=now",
+            "validity=ended",
+            "validity=notYet",
+            "owner=none",
+            "stage=published",
+            "stage=retired&diagrams=only",
+            "place=root",
+            "place=unfiled&diagrams=with",
+            "diagrams=only",
+            "type=nonsense",
+            "q=order",
+            "q=order&type=task",
+            "owner=none&type=evStart",
+        ],
+        2,
+    ),
+)
+def test_the_page_of_a_bulk_change_counts_the_elements_of_the_list(handbook: Storage, query: str) -> None:
+    """Also after the form was sent, whose address has no filters."""
+    office = Office(handbook, Role.ARCHITECT)
+    with tenant_scope(handbook):
+        # The list tests newest versions, which have fewer translations than the released ones.
+        only_english = {"name": {"1033": "Only English"}}
+        newest = Element.objects.exclude(published=None).exclude(published=F("newest")).values("newest_id")
+        assert ElementVersion.objects.filter(id__in=newest).update(attributes=only_english)
+    every = followed(office, f"{LIST}?{query}")[0]
+    page = office.get(f"elements/bulk/?{query}")
+    form = {"scope": "all", "list": query, "what": "delete"}
+    response = office.post("elements/bulk/", form)
+    if not every:
+        assert (page.status_code, response.status_code) == (404, 404)
+        return
+    counted = "The only element" if len(every) == 1 else f"All {len(every)} elements"
+    assert f"{counted} of the list" in main_text(page)
+    with tenant_scope(handbook):
+        run = BulkRun.objects.get(pk=response["Location"].split("/")[-2])
+    assert sorted(map(str, run.elements)) == sorted(every)
+
+
+def test_nothing_is_changed_if_no_element_matches(
+    handbook: Storage, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filters, "MOST_LOOKED_UP", 1)
+    query = "stage=published&facet=it"
+    assert followed(office, f"{LIST}?{query}")[0] == []
+    assert "All elements of the list" in main_text(office.get(f"elements/bulk/?{query}"))
+    form = {"scope": "all", "list": query, "what": "clear:owner"}
+    assert Office(handbook, Role.ARCHITECT).post("elements/bulk/", form).status_code == 404
+    with tenant_scope(handbook):
+        assert not BulkRun.objects.exists()
 
 
 def test_a_filter_shows_a_value_that_it_does_not_offer(office: Office) -> None:
