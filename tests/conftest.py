@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.db import connection
@@ -106,6 +107,11 @@ def templates_are_not_recorded(django_test_environment: None) -> None:
 @pytest.fixture(scope="session")
 def storage_watch() -> StorageWatch:
     return StorageWatch()
+
+
+def pytest_runtest_setup() -> None:
+    """Forget the caller of the last request in the test before. Events of this test would name it."""
+    structlog.contextvars.clear_contextvars()
 
 
 @pytest.fixture(autouse=True)
