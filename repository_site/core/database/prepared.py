@@ -60,8 +60,12 @@ class Attention(threading.local):
         self.seconds += time.thread_time() - cpu
 
 
+def _never() -> bool:
+    return False
+
+
 attention = Attention()
-is_alone: Callable[[], bool] = lambda: False  # noqa: E731
+is_alone: Callable[[], bool] = _never
 resting_until = 0.0
 
 
