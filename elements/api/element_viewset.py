@@ -52,6 +52,8 @@ from repository_site.core.rest.versioning import ApiVersions
 from storage.api.conditional_requests import Prepared
 from storage.localisation.cultures import preferred_culture
 
+FORMATS = frozenset(TableFormat)
+
 
 class ElementViewSet(ElementWritingViewSet):
     def media_types(self, request: Request) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ class ElementViewSet(ElementWritingViewSet):
         if self.operation.body is ElementQuerySerializer:
             # The body, which names the format, is read later.
             return (*known, *[each.media_type for each in TableFormat])
-        return (TableFormat(asked).media_type, *known) if asked in set(TableFormat) else known
+        return (TableFormat(asked).media_type, *known) if asked in FORMATS else known
 
     @Operation(
         "listElements",

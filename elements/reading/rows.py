@@ -430,5 +430,5 @@ def known_versions_of(audience: Audience, owners: Collection[VersionRow]) -> Que
     released = "v.released_on IS NOT NULL OR v.category = ANY(%s::text[])"
     sql = f"""SELECT v.element_id::text, v.id::text, v.state, v.stereotype, {released}
         FROM elements_elementversion v WHERE v.element_id = ANY(%s::uuid[]){visible}
-        ORDER BY v.element_id, v.major, v.minor, v.id LIMIT {most + 1:d}"""  # noqa: S608  constants
+        ORDER BY v.element_id, v.major, v.minor LIMIT {most + 1:d}"""  # noqa: S608  constants
     return Question(sql, parameters, understand)

@@ -108,8 +108,9 @@ class Gateway:
         after: list[Callable[[], None]] = []
 
         def end(problem: BaseException | None) -> None:
-            for call in after:
-                call()
+            # The functions may refer to the request, whose environment refers to this list (D211).
+            while after:
+                after.pop(0)()
             if problem is None:
                 watcher.done()
             else:

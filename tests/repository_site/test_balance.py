@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from repository_site.core.fairness.admission import AFTER_SENDING
 from repository_site.core.fairness.unread_responses import MEDIUM
 from repository_site.operations.balance import ENOUGH_RESPONSES, PAUSE, Balance
 from repository_site.operations.wsgi_worker import Gateway
@@ -130,4 +131,23 @@ def test_requests_count_while_a_thread_works_on_them(
     assert (seen, gateway.balance._busy[0]) == ([busy], 0)
     assert client.headers == [(b"connection", b"close")] * is_closed
     loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+
+
+def test_the_functions_for_after_sending_are_called_once_and_forgotten() -> None:
+    """They refer to the request, whose environment has the list of them (D211)."""
+    loop, client, seen, lists = asyncio.new_event_loop(), ScriptedConnection(b""), [], []
+
+    class Response(list[bytes]):
+        def close(self) -> None:
+            seen.append("closed")
+
+    def answer(environment: dict[str, Any], start: Any) -> Response:
+        start("200 OK", [])
+        lists.append(environment[AFTER_SENDING])
+        lists[0] += [lambda: seen.append("first"), lambda: seen.append("second")]
+        return Response([b"x"])
+
+    Gateway(answer, loop).handle(client)
+    assert (seen, lists) == (["closed", "first", "second"], [[]])
     loop.close()

@@ -36,7 +36,8 @@ followers = Shares(FOLLOWING_AT_ONCE)
 # Half of a worker's connections; the others serve all other requests.
 stream_places = StreamPlaces(max(1, settings.POOL_SIZE // 2), gate)
 unread_responses = UnreadResponses(4 * settings.RESPONSE_BYTES)
-# The server puts a list here, for functions to call when the client has read the response, or has disconnected.
+# The server puts a list here, for functions to call when it has sent a short response, or when the client has read a
+# large one or has disconnected.
 AFTER_SENDING = "repository.after_sending"
 # Refusals, for which anonymous readers do not charge the storage.
 REFUSALS = {401, 403, 404, 429}
@@ -63,18 +64,28 @@ class FairnessMiddleware(Middleware):
             return problem_response(request, problem)
         request.ticket = ticket  # type: ignore[attr-defined]  # read by ticket_of
         request.spending = Spending()  # type: ignore[attr-defined]  # read by _leave
-        status = 500
         try:
             with large_lists.request(ticket):
                 response = self.get_response(request)
-            status = response.status_code
-        finally:
-            # A request that has waited elsewhere has another ticket by now.
-            ticket = ticket_of(request)
-            _leave(request, ticket, status)
-            if getattr(request, "storage", None) is not None:
-                storage_was_found(request)
+        except BaseException:
+            _leave(request, ticket_of(request), 500)
+            raise
+        if getattr(request, "storage", None) is not None:
+            storage_was_found(request)
+        # A request that has waited elsewhere has another ticket by now.
+        ticket = ticket_of(request)
+        when_sent(request, response, partial(_leave, request, ticket, response.status_code))
         return hold_unread(request, response, ticket)
+
+
+def when_sent(request: HttpRequest, response: HttpResponseBase, call: Callable[[], None]) -> None:
+    """Call a function in this thread when a short response has been sent, so that the client need not wait for it. Call
+    it at once for other responses, and on other servers than ours."""
+    after: list[Callable[[], None]] | None = request.META.get(AFTER_SENDING)
+    if after is None or not isinstance(response, HttpResponse) or len(response.content) > LARGE:
+        call()
+    else:
+        after.append(call)
 
 
 def _leave(request: HttpRequest, ticket: Ticket, status: int) -> None:

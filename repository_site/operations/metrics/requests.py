@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from repository_site.core.fairness.admission import when_sent
 from repository_site.core.middleware import Middleware
 from repository_site.operations.metrics.instruments import RequestLabels, instruments
 from storage import traffic
@@ -30,11 +31,15 @@ class RequestCountMiddleware(Middleware):
         # Django turns every exception into a response, so this does not raise.
         response = self.get_response(request)
         seconds = time.perf_counter() - started
-        storage = getattr(request, "storage", None)
-        if storage is not None:
-            traffic.counter.count(storage.id, response.status_code, seconds)
-        if recorded is not None:
-            recorded.request_ended(_labels(request, response.status_code), seconds)
+
+        def count() -> None:
+            storage = getattr(request, "storage", None)
+            if storage is not None:
+                traffic.counter.count(storage.id, response.status_code, seconds)
+            if recorded is not None:
+                recorded.request_ended(_labels(request, response.status_code), seconds)
+
+        when_sent(request, response, count)
         return response
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
-from django.test import Client
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client, RequestFactory
 from pytest_django import Settings as ChangedSettings
 
 from repository_site.core.database.statements import look_up
@@ -46,6 +48,42 @@ def test_requests_are_charged(gate: Gate, api: ApiClient) -> None:
     assert 0 < gate.tallies.seconds[OPEN] < 1
     assert gate.storages.level(OPEN) == pytest.approx(4 - gate.tallies.seconds[OPEN], abs=0.01)
     assert (gate._running, gate._connections) == ({}, 0)
+
+
+def after_sending(gate: Gate, response: HttpResponseBase) -> list[Callable[[], None]]:
+    """Return what the server calls after it has sent this response."""
+    after: list[Callable[[], None]] = []
+    request = RequestFactory().get(INFO)
+    request.META[admission.AFTER_SENDING] = after
+    sent = admission.FairnessMiddleware(lambda request: response)(request)
+    assert sent is response
+    return after
+
+
+def test_a_short_response_is_sent_before_its_request_leaves(gate: Gate) -> None:
+    """The client does not wait for it (D653)."""
+    after = after_sending(gate, HttpResponse(b"x"))
+    assert (gate._connections, gate.tallies.seconds) == (1, {})
+    for call in after:
+        call()
+    assert (gate._connections, gate.tallies.seconds.keys()) == (0, {ELSEWHERE})
+
+
+@pytest.mark.parametrize("response", [StreamingHttpResponse([b"x"]), HttpResponse(b"x" * (admission.LARGE + 1))])
+def test_other_responses_are_sent_after_their_request_has_left(gate: Gate, response: HttpResponseBase) -> None:
+    after_sending(gate, response)
+    assert (gate._connections, gate.tallies.seconds.keys()) == (0, {ELSEWHERE})
+
+
+def test_a_request_that_fails_leaves_at_once(gate: Gate) -> None:
+    def fail(request: HttpRequest) -> HttpResponse:
+        raise SystemExit
+
+    request = RequestFactory().get(INFO)
+    request.META[admission.AFTER_SENDING] = []
+    with pytest.raises(SystemExit):
+        admission.FairnessMiddleware(fail)(request)
+    assert (gate._connections, gate.tallies.seconds.keys()) == (0, {ELSEWHERE})
 
 
 def test_refusals_of_the_api_and_of_pages(gate: Gate, api: ApiClient) -> None:

@@ -200,8 +200,10 @@ def test_changes_are_refused_before_they_are_made(unread: UnreadResponses) -> No
     ],
 )
 def test_other_responses_are_not_counted(unread: UnreadResponses, method: str, response: HttpResponseBase) -> None:
-    assert send(method, response) == (response, [])
-    assert unread.taken == 0
+    # A short response is sent before its request leaves the gate (D653).
+    is_short = not response.streaming and len(response.content) <= 50  # type: ignore[attr-defined]  # not streamed
+    sent, after = send(method, response)
+    assert (sent, len(after), unread.taken) == (response, int(is_short), 0)
 
 
 def test_another_server_ends_responses_itself(unread: UnreadResponses) -> None:
