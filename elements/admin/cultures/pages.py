@@ -81,17 +81,19 @@ def removal_view(request: HttpRequest, lcid: int) -> HttpResponseBase:
     if request.method == "POST":
         try:
             with transaction.atomic():
-                # Only values that the page has shown.
-                uses = remove_culture(storage_of(request), lcid, with_values="with_values" in request.POST)
+                # Values only if the page has told that there are some, or may be.
+                removed = remove_culture(storage_of(request), lcid, with_values="with_values" in request.POST)
         except Problem as found:
             problem = found
         else:
-            messages.success(request, _removed(culture, is_used=bool(uses)))
+            messages.success(request, _removed(culture, is_used=bool(removed)))
             return redirect(f"admin:{PAGE}")
+    uses = find_uses(lcid, is_estimate=True)
     context = {
         **office_context(request, _("Remove the culture %(name)s") % {"name": culture.name}, is_below_list=False),
         "culture": culture,
-        "uses": list(find_uses(lcid).texts()),
+        "uses": list(uses.texts()),
+        "is_certain": uses.is_certain,
         "problems": problem.details if problem else (),
     }
     status = status_of(problem) if problem else 200

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from elements.cultures import clearing
+from elements.cultures import clearing, uses
 from elements.cultures.changing import add_culture, remove_culture, set_mandatory
 from elements.cultures.uses import CultureUses, find_uses
 from elements.models import Appearance, Element, ElementChange, ElementVersion, Lane, Permalink, ShapeFlow
@@ -204,6 +204,24 @@ def test_values_stay_if_the_culture_is_added_again_meanwhile(desk: UpdateDesk) -
     run_jobs()
     with tenant_scope(desk.storage):
         assert find_uses(1031) == before
+
+
+def test_the_page_of_a_large_storage_estimates(desk: UpdateDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tenant_scope(desk.storage):
+        assert find_uses(1031, is_estimate=True) == find_uses(1031)
+        monkeypatch.setattr(uses, "_ESTIMATE", uses._ESTIMATE.replace(str(uses.TESTED), "3"))
+        found = find_uses(1031, is_estimate=True)
+    assert (found.versions, found.may_be_more, found.is_certain) == (min(found.versions, 3), True, found.versions > 0)
+    add_culture(desk.storage, FRENCH)
+    office = Office(desk.storage, Role.ADMINISTRATOR)
+    page = office.page(f"cultures/{FRENCH}/remove/")
+    assert "French may be in use. Removing it also removes its values" in page
+    assert "perhaps more: this page tests only 20,000 versions and texts of diagrams" in page
+    assert "versions with values" not in page
+    done = office.post(f"cultures/{FRENCH}/remove/", {"with_values": "yes"}, follow=True).content.decode()
+    assert "The culture French was removed." in done
+    # The removal itself counts everything.
+    assert "in the background" not in done
 
 
 def run(*arguments: str) -> str:
