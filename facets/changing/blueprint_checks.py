@@ -25,11 +25,20 @@ def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
     if twice:
         return twice
     try:
-        read = read_template(write_template("check", "check", cultures, found, sharing=False))
+        try:
+            # Reads definitions that several types share only once.
+            read = _written_and_read(found, cultures, sharing=True)
+        except Invalid:
+            # Now problems get the places of their types.
+            read = _written_and_read(found, cultures, sharing=False)
     except Invalid as problem:
         return list(problem.details)
     # Whatever a template cannot express was not checked, and would be lost by the next export.
     return [placed(_("cannot be written to a template"), line) for line in describe_differences(found, read)]
+
+
+def _written_and_read(found: Blueprint, cultures: CultureSet, *, sharing: bool) -> Blueprint:
+    return read_template(write_template("check", "check", cultures, found, sharing=sharing))
 
 
 def _names_twice(found: Blueprint) -> Iterator[str]:

@@ -128,16 +128,16 @@ def _change(storage: Storage, stored: StoredRows, new: Blueprint) -> Configurati
     return change
 
 
-def plan_edit(storage: Storage, edit: Edit) -> EditPlan:
-    """Return the effect of an edit without writing or locking anything."""
+def plan_edit(storage: Storage, edit: Edit, stored: StoredRows | None = None) -> EditPlan:
+    """Return the effect of an edit, on rows that were read before if they are given. Nothing is written or locked."""
     with tenant_scope(storage):
-        return _plan(edit)
+        return _plan(edit, stored or read_rows())
 
 
 def edit_configuration(storage: Storage, edit: Edit) -> EditPlan:
     """Apply an edit; raise EditRefused with every broken rule and all content that it would orphan."""
     with _changing(storage):
-        plan = _plan(edit)
+        plan = _plan(edit, read_rows())
         if plan.after is None or not plan.is_possible:
             raise EditRefused(plan)
         if plan.rows != plan.stored.rows:
@@ -170,8 +170,7 @@ def _changing(storage: Storage) -> Iterator[None]:
         yield
 
 
-def _plan(edit: Edit) -> EditPlan:
-    stored = read_rows()
+def _plan(edit: Edit, stored: StoredRows) -> EditPlan:
     before, draft = stored.blueprint, Draft(stored.rows)
     edit(draft)
     rows = draft.finish()

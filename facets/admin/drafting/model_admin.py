@@ -225,7 +225,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
             except EditRefused as refused:
                 plan = refused.plan
         else:
-            plan = plan_edit(storage_of(request), edit)
+            plan = plan_edit(storage_of(request), edit, snapshot_of(request).stored)
         self.set_trail(request, found, _("Delete"))
         context = {
             **self.admin_site.each_context(request),
