@@ -79,7 +79,7 @@ autodiscover()  # not when Django starts: commands need no back office
 # before all others of the API, which they would match, too.
 urlpatterns = [
     path(f"<str:collectionId>/{KEY}/_api/", include(administration), {"storageId": KEY}),
-    # Not included: that would take another attempt.
+    # Without include(): each request would need one more match.
     *element_patterns,
     path("", include("facets.api.urls")),
     path("", include("release.api.urls")),

@@ -110,7 +110,7 @@ def storage_watch() -> StorageWatch:
 
 
 def pytest_runtest_setup() -> None:
-    """Forget the caller of the last request in the test before. Events of this test would name it."""
+    """Forget the caller of the last request of the previous test: events of this test would name it."""
     structlog.contextvars.clear_contextvars()
 
 

@@ -25,7 +25,7 @@ _TESTED_TABLES = {"v": "elements_elementversion", "l": "elements_lane", "f": "el
 
 
 def _estimate() -> str:
-    """Return the statement that counts in a part of the rows, and tells whether there are more."""
+    """Return the statement that counts uses in a part of the rows, and says whether there are more rows."""
     found = _COUNT
     for name, table in _TESTED_TABLES.items():
         part = f"(SELECT * FROM {table} {name} LIMIT {TESTED}) {name}"  # noqa: S608  constants
@@ -64,14 +64,14 @@ class CultureUses:
             yield _("permalinks: %(count)d") % {"count": self.permalinks}
         if self.may_be_more:
             tested = number_format(TESTED, force_grouping=True)
-            yield _("perhaps more: this page tests only %(count)s versions and texts of diagrams") % {"count": tested}
+            yield _("possibly more: this page checks at most %(count)s versions, lanes and flows each") % {"count": tested}
 
 
 def find_uses(lcid: int, *, is_estimate: bool = False) -> CultureUses:
     """Count the uses of a culture in the storage of the scope. Texts of the configuration do not count: a template
     may have more languages than the storage, and pages show them again if the culture returns.
 
-    An estimate does not take longer, the larger the storage is.
+    An estimate reads a bounded number of versions and texts of diagrams.
     """
     key = str(lcid)
     return CultureUses(*fetch(_ESTIMATE if is_estimate else _COUNT, [key, key, key, key, key, lcid])[0])

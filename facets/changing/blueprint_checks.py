@@ -26,10 +26,10 @@ def check_blueprint(found: Blueprint, cultures: CultureSet) -> list[str]:
         return twice
     try:
         try:
-            # Reads definitions that several types share only once.
+            # Reads each shared definition once.
             read = _written_and_read(found, cultures, sharing=True)
         except Invalid:
-            # Now problems get the places of their types.
+            # Without sharing, each problem names the type that it belongs to.
             read = _written_and_read(found, cultures, sharing=False)
     except Invalid as problem:
         return list(problem.details)

@@ -129,7 +129,7 @@ def _change(storage: Storage, stored: StoredRows, new: Blueprint) -> Configurati
 
 
 def plan_edit(storage: Storage, edit: Edit, stored: StoredRows | None = None) -> EditPlan:
-    """Return the effect of an edit, on rows that were read before if they are given. Nothing is written or locked."""
+    """Return the effect of an edit without writing or locking anything. With `stored`, the rows are not read again."""
     with tenant_scope(storage):
         return _plan(edit, stored or read_rows())
 

@@ -43,7 +43,7 @@ class Balance:
             self._busy[self._own] -= 1
 
     def is_alone(self) -> bool:
-        """Return whether this worker is answering one request only."""
+        """Return whether this worker is answering exactly one request. Clients that wait for changes do not count."""
         return bool(self._busy[self._own] == 1)
 
     def has_too_much(self) -> bool:

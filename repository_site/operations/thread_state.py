@@ -11,7 +11,7 @@ from django.urls import base
 from django.utils import timezone
 from django.utils.translation import trans_real
 
-# The attributes in which Django keeps prefix, URLconf, time zone, language and caches of a thread.
+# The attributes in which Django keeps the script prefix, URLconf, time zone, language and caches of a thread.
 PLACES: tuple[tuple[Any, str], ...] = (
     (base, "_prefixes"),
     (base, "_urlconfs"),
@@ -24,7 +24,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
 def keep_state_in_threads() -> None:
     """Keep the attributes in `PLACES` in the memory of each thread, and read settings as plain attributes.
 
-    A short request makes some sixty such look-ups. Each takes about a tenth of the time.
+    A short request makes about 60 such look-ups. Each then takes a tenth of the time.
     """
     for owner, name in PLACES:
         setattr(owner, name, threading.local())

@@ -108,7 +108,7 @@ class Gateway:
         after: list[Callable[[], None]] = []
 
         def end(problem: BaseException | None) -> None:
-            # The functions may refer to the request, whose environment refers to this list (D211).
+            # The functions refer to the request, whose environment refers to this list (D211).
             while after:
                 after.pop(0)()
             if problem is None:
@@ -130,7 +130,7 @@ class Gateway:
     def _work(
         self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]]
     ) -> Coroutine[Any, Any, None] | None:
-        """Respond, and count the request until this thread is done. A client that waits for changes does not count."""
+        """Respond, and count the request until its response is sent. A client that waits for changes does not count."""
         if b"wait=" in scope["query_string"]:
             return self._respond(scope, protocol, after, is_work=False)
         self.balance.begin()

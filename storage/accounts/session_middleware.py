@@ -1,4 +1,4 @@
-"""Session middleware from which API requests with a token go directly to their view (D610).
+"""Session middleware that passes API requests with a token directly to their view (D610).
 
 A token in a header is the only credential of its request, whatever cookies it has. Such requests need no session, no
 account and no messages.

@@ -112,7 +112,7 @@ class ApiViewSet(ViewSet):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request, *args, **kwargs)
-        # DRF's request would search itself first, a dozen times.
+        # DRF's request would first look for them in itself, a dozen times a request.
         self.request.META, self.request.method = request.META, request.method
         try:
             response = self._run(self.request, **kwargs)

@@ -67,7 +67,7 @@ def test_a_thread_sleeps_until_a_late_result(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.django_db
 def test_threads_sleep_at_once_while_others_need_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A poll that takes long has offered the core to a process that computes."""
+    """A poll that takes long shows that another process computes on the core."""
     polls = list[float]()
 
     def lose_core() -> None:
@@ -85,7 +85,7 @@ def test_threads_sleep_at_once_while_others_need_the_core(monkeypatch: pytest.Mo
 
 @pytest.mark.django_db
 def test_the_cost_of_a_request_has_the_time_of_polls_once() -> None:
-    """The time of a statement contains them. The time without the core is no processor time."""
+    """The time of a statement contains its polls. Time without the core is not CPU time."""
     for _ in range(3):
         cpu, polled = thread_time(), prepared.attention.seconds
         assert look_up("SELECT 1 FROM pg_sleep(0.02)", []) == [(1,)]

@@ -81,7 +81,7 @@ def removal_view(request: HttpRequest, lcid: int) -> HttpResponseBase:
     if request.method == "POST":
         try:
             with transaction.atomic():
-                # Values only if the page has told that there are some, or may be.
+                # Values only if the page has said that there are, or may be, some.
                 removed = remove_culture(storage_of(request), lcid, with_values="with_values" in request.POST)
         except Problem as found:
             problem = found

@@ -118,7 +118,7 @@ class BoundedList(UncountedList):
         return found
 
     def count_types(self, request: HttpRequest, most: int) -> dict[str, int] | None:
-        """Count at most so many elements by type. Return None if this would test too many."""
+        """Count the elements by type, up to `most` in total. Return None if counting would test too many."""
         tested = [number for spec in self.filter_specs if (number := spec.most_tested())]
         if tested and not self._has_at_most(request, min(tested)):
             return None

@@ -124,7 +124,7 @@ class DiagramFilter(ElementFilter):
     all_option = None
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Element], admin: ModelAdmin) -> None:
-        # Bulk changes use the filters after the request has its own address again.
+        # Bulk changes use the filters when the request has its own query string again.
         self.has_type = bool(request.GET.get(TypeFilter.parameter_name))
         super().__init__(request, params, model, admin)
 

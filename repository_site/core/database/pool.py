@@ -33,7 +33,7 @@ MOST_READS = 5
 def enable_pool(size: int) -> None:
     """Give this process a connection pool for each database. A request takes a connection and returns it at its end.
 
-    Call this before the first use of a database. Only threads of the process may use one, not coroutines (D612).
+    Call this before the first use of a database. Only threads may use a database, not coroutines (D612).
     """
     connections._connections = threading.local()  # type: ignore[attr-defined]  # the stubs do not know it
     for alias, database in connections.settings.items():

@@ -33,17 +33,18 @@ TRANSFORMER = "transformer_of_prepared_statements"
 MOST_TEXTS = 1_000
 # Seconds for which a thread polls for a result before it sleeps (D652).
 ATTENTION = 0.0003
-# Seconds without the core after which other processes need it, and for which threads of this one then sleep at once.
+# A poll that takes longer than LOST seconds shows that other processes need the core: threads then do not poll for REST
+# seconds.
 LOST, REST = 0.0005, 1.0
 
 
 class Attention(threading.local):
-    """Seconds that this thread has spent polling for results."""
+    """CPU seconds that this thread has spent polling for results."""
 
     seconds = 0.0
 
     def pay(self, driver: Connection[Any]) -> None:
-        """Poll for the result for a moment, if this process answers no other request and has the core for itself."""
+        """Poll for the result for a moment, if this process answers no other request and has the core to itself."""
         global resting_until
         now = time.perf_counter()
         if now < resting_until or not is_alone():

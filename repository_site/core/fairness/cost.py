@@ -40,7 +40,7 @@ def _trip_ended(kind: str, texts: Sequence[str], started: float, problem: BaseEx
 
 
 def _cpu() -> float:
-    """Return the CPU seconds of this thread without polling, which the time of its statements contains (D652)."""
+    """Return the CPU seconds of this thread without those of polling, which count as time of statements (D652)."""
     return time.thread_time() - attention.seconds
 
 

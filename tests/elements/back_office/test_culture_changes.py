@@ -216,7 +216,7 @@ def test_the_page_of_a_large_storage_estimates(desk: UpdateDesk, monkeypatch: py
     office = Office(desk.storage, Role.ADMINISTRATOR)
     page = office.page(f"cultures/{FRENCH}/remove/")
     assert "French may be in use. Removing it also removes its values" in page
-    assert "perhaps more: this page tests only 20,000 versions and texts of diagrams" in page
+    assert "possibly more: this page checks at most 20,000 versions, lanes and flows each" in page
     assert "versions with values" not in page
     done = office.post(f"cultures/{FRENCH}/remove/", {"with_values": "yes"}, follow=True).content.decode()
     assert "The culture French was removed." in done

@@ -233,7 +233,7 @@ def test_bulk_changes_do_not_count_what_a_page_would_not_test(
     ),
 )
 def test_the_page_of_a_bulk_change_counts_the_elements_of_the_list(handbook: Storage, query: str) -> None:
-    """Also after the form was sent, whose address has no filters."""
+    """The same holds after the form was sent, although its address has no filters."""
     office = Office(handbook, Role.ARCHITECT)
     with tenant_scope(handbook):
         # The list tests newest versions, which have fewer translations than the released ones.
