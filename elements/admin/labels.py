@@ -61,7 +61,7 @@ def page_address(name: str, element: str, **parameters: str | None) -> str:
 
 @lru_cache(1_000)
 def _parts_of_address(prefix: str, name: str) -> tuple[str, str]:
-    """Return the parts of the address before and after the id. Resolving them for each row of a list would take long."""
+    """Return the parts of the address before and after the id. They are cached, because resolving them is slow."""
     before, _id, after = reverse(f"admin:{name}", args=[NIL]).rpartition(NIL)
     return before, after
 

@@ -64,7 +64,8 @@ class CultureUses:
             yield _("permalinks: %(count)d") % {"count": self.permalinks}
         if self.may_be_more:
             tested = number_format(TESTED, force_grouping=True)
-            yield _("possibly more: this page checks at most %(count)s versions, lanes and flows each") % {"count": tested}
+            text = _("possibly more: this page checks at most %(count)s versions, lanes and flows each")
+            yield text % {"count": tested}
 
 
 def find_uses(lcid: int, *, is_estimate: bool = False) -> CultureUses:
