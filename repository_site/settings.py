@@ -171,8 +171,7 @@ TEMPLATES = [
         },
     },
 ]
-# Our widgets have their templates in `templates`.
-FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+FORM_RENDERER = "repository_site.core.page_templates.WidgetRenderer"
 
 
 DATABASE_ENGINE = "repository_site.core.database"

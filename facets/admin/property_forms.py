@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from facets import models
-from facets.admin.drafting.choice_fields import Option, RowField
+from facets.admin.drafting.choice_fields import Option, RowChoices, RowField
 from facets.admin.drafting.row_forms import ConfigurationForm
 from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.blueprint.data_types import DataType
@@ -31,7 +31,7 @@ DATA_TYPE_NAMES = {
 }
 
 
-def holds_options(snapshot: ConfigurationSnapshot) -> list[Option]:
+def holds_choices(snapshot: ConfigurationSnapshot) -> RowChoices:
     attribute, related = str(_("Attribute")), str(_("Related elements of"))
     kinds = [
         Option(f"{ATTRIBUTE}:{kind.value}", f"{name} – {kind.value}", "", attribute)
@@ -40,7 +40,7 @@ def holds_options(snapshot: ConfigurationSnapshot) -> list[Option]:
     facets = [
         Option(f"{RELATED}:{row.id}", f"→ {snapshot.label(row)}", "", related) for row in snapshot.facets.values()
     ]
-    return kinds + facets
+    return RowChoices(kinds + facets)
 
 
 def holds_of(row: Any) -> str:
@@ -66,7 +66,7 @@ class HoldsForm(ConfigurationForm):
     )
 
     def prepare(self) -> None:
-        self.offer("holds", holds_options(self.snapshot))
+        self.offer("holds", self.snapshot.choices(holds_choices))
         if self.row is not None:
             self.start(holds=holds_of(self.row))
 

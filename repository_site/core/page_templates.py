@@ -1,13 +1,23 @@
-"""Django's template backend, which leaves no reference cycles (D211)."""
+"""Django's template backend, which leaves no reference cycles (D211), and a renderer of widgets (D654)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.forms.renderers import TemplatesSetting
 from django.http import HttpRequest
 from django.template import TemplateDoesNotExist
 from django.template.backends.django import DjangoTemplates, Template, reraise
 from django.template.context import make_context
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+
+# Templates of Django that consist of an <input>.
+INPUTS = frozenset(
+    f"django/forms/widgets/{kind}.html" for kind in ("checkbox", "email", "hidden", "number", "password", "text", "url")
+)
+# What the text field of unfold shows around its input.
+ADDITIONS = frozenset(("prefix", "prefix_icon", "suffix", "suffix_icon"))
 
 
 class CycleFreeTemplates(DjangoTemplates):
@@ -36,3 +46,28 @@ class CycleFreeTemplate(Template):
             raise
         finally:
             made.dicts.clear()
+
+
+class WidgetRenderer(TemplatesSetting):
+    """Render widgets with templates, except inputs, of which a form can have hundreds: Django includes two templates
+    for each."""
+
+    def render(self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None) -> Any:
+        widget = context.get("widget", {})
+        if template_name in INPUTS:
+            return _input(widget)
+        if template_name == "unfold/widgets/text.html" and ADDITIONS.isdisjoint(widget):
+            return mark_safe(f'<div class="max-w-2xl relative w-full">{_input(widget)}</div>')  # noqa: S308  # is HTML
+        return super().render(template_name, context, request)
+
+
+def _input(widget: dict[str, Any]) -> SafeString:
+    """Write an input as Django's template does."""
+    value = {} if widget["value"] is None else {"value": str(widget["value"])}
+    attributes = {"type": widget["type"], "name": widget["name"], **value, **widget["attrs"]}
+    shown = (
+        f" {name}" if value is True else f' {name}="{conditional_escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not False
+    )
+    return mark_safe(f"<input{''.join(shown)}>")  # noqa: S308  # values were escaped

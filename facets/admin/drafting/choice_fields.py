@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.choices import BaseChoiceIterator
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget
 
@@ -24,10 +28,54 @@ class Option:
     heading: str = ""
 
 
+class RowChoices(BaseChoiceIterator):
+    """Options below their headings, for one select or for the same select of many rows, which are written once."""
+
+    def __init__(self, options: Iterable[Option], empty: Any = NOTHING) -> None:
+        grouped: dict[str, list[tuple[str, str]]] = {}
+        for option in options:
+            grouped.setdefault(option.heading, []).append((option.value, option.label))
+        self.choices: list[Any] = [("", empty)]
+        for heading, found in grouped.items():
+            self.choices += [(heading, found)] if heading else found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.choices)
+
+    def written(self, chosen: Iterable[str]) -> SafeString:
+        """Return the options as HTML, of which the chosen ones are selected."""
+        html = self._html
+        for value in chosen:
+            start = format_html('<option value="{}"', value)
+            html = html.replace(f"{start}>", f"{start} selected>", 1)
+        return mark_safe(html)  # noqa: S308  # parts were escaped
+
+    @cached_property
+    def _html(self) -> str:
+        return "".join(
+            format_html('<optgroup label="{}">{}</optgroup>', value, _options(found))
+            if isinstance(found, list)
+            else _options([(value, found)])
+            for value, found in self.choices
+        )
+
+
+def _options(choices: list[tuple[str, str]]) -> SafeString:
+    return format_html_join("", '<option value="{}">{}</option>', choices)
+
+
 class Select(UnfoldAdminSelectWidget):
-    """The select of unfold, without a template per option: some forms have very many."""
+    """The select of unfold, which gets its options as text: some forms have thousands."""
 
     template_name = "back_office/configuration/select.html"
+
+    def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> list[Any]:
+        return []
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        context["widget"]["options"] = self.choices.written(context["widget"]["value"])
+        return context
 
 
 class RowField(forms.ChoiceField):
@@ -39,14 +87,8 @@ class RowField(forms.ChoiceField):
         super().__init__(**options)
         self.empty = empty
 
-    def offer(self, options: Iterable[Option]) -> None:
-        grouped: dict[str, list[tuple[str, str]]] = {}
-        for option in options:
-            grouped.setdefault(option.heading, []).append((option.value, option.label))
-        plain: list[Any] = [("", self.empty)]
-        for heading, found in grouped.items():
-            plain += [(heading, found)] if heading else found
-        self.choices = plain
+    def offer(self, options: Iterable[Option] | RowChoices) -> None:
+        self.choices = options if isinstance(options, RowChoices) else RowChoices(options, self.empty)
 
     def clean(self, value: Any) -> str | None:
         return super().clean(value) or None

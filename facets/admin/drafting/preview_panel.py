@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.differences import BlueprintDifference
@@ -95,7 +96,7 @@ def compared_answers(before: Sequence[ApiAnswer], after: Sequence[ApiAnswer]) ->
 
 
 def written(body: Any) -> str:
-    return json.dumps(body, ensure_ascii=False, indent=2)
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
 
 
 def _passages(old: Any, new: Any, effort: Effort) -> tuple[Passage, ...]:

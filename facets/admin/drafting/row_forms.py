@@ -13,7 +13,7 @@ from django.forms.models import InlineForeignKeyField, construct_instance
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import PaginationInlineFormSet
 
-from facets.admin.drafting.choice_fields import ListField, Option, RowField
+from facets.admin.drafting.choice_fields import ListField, Option, RowChoices, RowField
 from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.admin.drafting.text_fields import TextsField
 from facets.rows.drafts import Draft
@@ -39,7 +39,7 @@ class ConfigurationForm(forms.ModelForm):
     def row(self) -> Row | None:
         return None if self.instance._state.adding else self.snapshot.rows.row(type(self.instance), self.instance.pk)
 
-    def offer(self, name: str, options: Iterable[Option]) -> None:
+    def offer(self, name: str, options: Iterable[Option] | RowChoices) -> None:
         cast("RowField | ListField", self.fields[name]).offer(options)
 
     def start(self, **values: Any) -> None:

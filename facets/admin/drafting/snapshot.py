@@ -6,7 +6,7 @@ Labels, options and counts come from here, so no row of a form or list queries t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 
 from facets import models
-from facets.admin.drafting.choice_fields import Option
+from facets.admin.drafting.choice_fields import Option, RowChoices
 from facets.blueprint.definitions import Property
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
@@ -44,6 +44,7 @@ class ConfigurationSnapshot:
         self.cycles = self.rows.by_id(models.ReleaseCycle)
         self.properties = self.rows.by_id(models.Property)
         self.errors: FormErrors | None = None
+        self._choices: dict[Callable[[ConfigurationSnapshot], RowChoices], RowChoices] = {}
 
     @property
     def cultures(self) -> CultureSet:
@@ -78,6 +79,12 @@ class ConfigurationSnapshot:
     @cached_property
     def _groups(self) -> dict[tuple[type[ConfigurationModel], str], dict[str, list[Row]]]:
         return {}
+
+    def choices(self, compute: Callable[[ConfigurationSnapshot], RowChoices]) -> RowChoices:
+        """Return choices that all rows of a form share."""
+        if compute not in self._choices:
+            self._choices[compute] = compute(self)
+        return self._choices[compute]
 
     def options(self, rows: Iterable[Row]) -> list[Option]:
         return [Option(row.id, self.label(row)) for row in rows]
