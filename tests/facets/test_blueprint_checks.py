@@ -21,6 +21,8 @@ from storage.tenancy.scope import tenant_scope
 from tests.facets.small_template import SMALL
 
 OLD = read_template(SMALL)
+PROPERTIES = OLD.types[0].properties
+OTHER = replace(PROPERTIES[0], display_names=((1033, "Other"),))
 CULTURES = CultureSet((1033, 1031), 1033, (1033,))
 
 
@@ -49,6 +51,15 @@ def with_type(**changes: Any) -> Blueprint:
                 "types.Thing.properties[0].displayNames: expected texts by culture id, such as"
                 ' {"1031": "Prozess", "1033": "Process"}'
             ],
+        ),
+        # Types share the first property; a template would let another with its key replace it.
+        (
+            with_type(properties=(*PROPERTIES, OTHER)),
+            ['types.Thing.properties[3]: the property "name" is defined twice'],
+        ),
+        (
+            with_type(properties=(OTHER, *PROPERTIES)),
+            ['types.Thing.properties[1]: the property "name" is defined twice'],
         ),
         # A template cannot express these, so an export would lose them.
         (
