@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from elements.admin.bulk.choosing import choice_groups, find_choice, read_choice, shown_fields
+from elements.admin.bulk.choosing import COMMENT, IGNORE, choice_groups, find_choice, read_choice, shown_fields
 from elements.admin.bulk.texts import STATES, operation_texts, reason_texts
 from elements.admin.detail import office_context
 from elements.admin.labels import OfficeLabels, labels_of
@@ -58,8 +58,15 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
     choice = find_choice(groups, given.get(WHAT, "")) if request.method == "POST" else None
     operation, errors = read_choice(choice, request.POST) if choice else ({}, {})
     is_ready = choice is not None and not errors and (PREVIEW in request.POST or not choice.needs_values)
-    if is_ready and selected is None:
-        chosen = ids if scope == SELECTED else matching(labels, listed)
+    is_cut = number is not None and number > MOST
+    chosen = ids
+    if choice is not None and scope == ALL and (is_ready or number is None):
+        chosen = matching(labels, listed)
+        is_cut = len(chosen) > MOST
+    if is_cut and scope == ALL:
+        if PREVIEW not in request.POST:
+            choice = None  # nobody should fill in a form in vain
+    elif is_ready:
         if not chosen:
             raise NotFound(_("No elements are selected."))
         return begin(request, [operation], chosen, dry_run=True)
@@ -71,7 +78,9 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         "scope": scope,
         "number_selected": len(ids),
         "number_matching": number,
-        "is_cut": number is not None and number > MOST,
+        "is_cut": is_cut,
+        "comment": given.get(COMMENT, ""),
+        "ignores_warnings": IGNORE in given,
         "groups": groups,
         "choice": choice,
         "fields": shown,

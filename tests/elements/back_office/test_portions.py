@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.db.models import F
 
+from elements.admin.bulk import pages
 from elements.admin.cultures import translations
 from elements.admin.listing import filters
 from elements.models import BulkRun, Element, ElementVersion
@@ -204,6 +205,24 @@ def test_bulk_changes_do_not_count_what_a_page_would_not_test(
     report = Office(handbook, Role.ARCHITECT).post("elements/bulk/", data)["Location"]
     with tenant_scope(handbook):
         assert sorted(map(str, BulkRun.objects.get(pk=report.split("/")[-2]).elements)) == sorted(every)
+
+
+def test_a_list_with_too_many_elements_for_a_bulk_change_keeps_what_was_typed(
+    handbook: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office, refusal = Office(handbook, Role.ARCHITECT), "The list has too many elements for one change; use filters."
+    monkeypatch.setattr(pages, "MOST", 1)
+    for most_looked_up in (1, filters.MOST_LOOKED_UP):
+        monkeypatch.setattr(filters, "MOST_LOOKED_UP", most_looked_up)
+        data = {"scope": "all", "list": "owner=none&facet=it", "what": "set:name"}
+        asked = main_text(office.post("elements/bulk/", data))
+        assert refusal in asked
+        assert asked.endswith("Next Cancel")
+        typed = office.post("elements/bulk/", {**data, "a-name-1033": "New name", "preview": "1"})
+        assert refusal in main_text(typed)
+        assert ">New name<" in typed.content.decode()
+    with tenant_scope(handbook):
+        assert not BulkRun.objects.exists()
 
 
 @pytest.mark.parametrize(
