@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from repository_site.core.database.statements import fetch
@@ -28,9 +27,10 @@ def _estimate() -> str:
     """Return the statement that counts uses in a part of the rows, and says whether there are more rows."""
     found = _COUNT
     for name, table in _TESTED_TABLES.items():
-        part = f"(SELECT * FROM {table} {name} LIMIT {TESTED}) {name}"  # noqa: S608  constants
+        # The order takes the rows from an index of the storage; without it, PostgreSQL may pass rows of other storages.
+        part = f"(SELECT * FROM {table} {name} ORDER BY {name}.id LIMIT {TESTED}) {name}"  # noqa: S608  constants
         found = found.replace(f"{table} {name}", part)
-    more = [f"EXISTS (SELECT 1 FROM {table} t OFFSET {TESTED})" for table in _TESTED_TABLES.values()]  # noqa: S608  constants
+    more = [f"EXISTS (SELECT 1 FROM {table} t ORDER BY t.id OFFSET {TESTED})" for table in _TESTED_TABLES.values()]  # noqa: S608  constants
     return f"{found}, {' OR '.join(more)}"
 
 
@@ -46,11 +46,7 @@ class CultureUses:
     may_be_more: bool = False
 
     def __bool__(self) -> bool:
-        return any(astuple(self))
-
-    @property
-    def is_certain(self) -> bool:
-        return any(astuple(self)[:-1]) or not self.may_be_more
+        return any(astuple(self)[:-1])
 
     def texts(self) -> Iterator[str]:
         """Yield a phrase for each kind of use."""
@@ -62,10 +58,6 @@ class CultureUses:
             yield _("title or introduction of the reader pages")
         if self.permalinks:
             yield _("permalinks: %(count)d") % {"count": self.permalinks}
-        if self.may_be_more:
-            tested = number_format(TESTED, force_grouping=True)
-            text = _("possibly more: this page checks at most %(count)s versions, lanes and flows each")
-            yield text % {"count": tested}
 
 
 def find_uses(lcid: int, *, is_estimate: bool = False) -> CultureUses:

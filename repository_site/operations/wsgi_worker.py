@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+import structlog
 from django.conf import settings
 from granian import _granian, _signals
 from granian.server.common import WORKERS_METHODS
@@ -27,6 +28,7 @@ from repository_site.core.fairness.unread_responses import LARGE, MEDIUM, Medium
 from repository_site.operations import balance
 from storage.events.waking import stop_waiting
 
+log = structlog.get_logger("server")
 # Granian's own types of these differ from what it accepts.
 _worker: Any = _granian.ASGIWorker
 _signals_of: Any = _signals.set_loop_signals
@@ -110,7 +112,10 @@ class Gateway:
         def end(problem: BaseException | None) -> None:
             # The functions refer to the request, whose environment refers to this list (D211).
             while after:
-                after.pop(0)()
+                try:
+                    after.pop()()
+                except Exception:  # the client has its response, and the others must be called
+                    log.exception("work after a response failed")
             if problem is None:
                 watcher.done()
             else:
@@ -130,7 +135,8 @@ class Gateway:
     def _work(
         self, scope: dict[str, Any], protocol: Any, after: list[Callable[[], None]]
     ) -> Coroutine[Any, Any, None] | None:
-        """Respond, and count the request until its response is sent. A client that waits for changes does not count."""
+        """Respond, and count the request while this thread works on it. A client that waits for changes does not
+        count."""
         if b"wait=" in scope["query_string"]:
             return self._respond(scope, protocol, after, is_work=False)
         self.balance.begin()

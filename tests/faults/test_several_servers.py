@@ -225,7 +225,7 @@ class TestOperation:
         before = [info_requests(story, at) for at in (0, 1)]
         for at in (0, 0, 0, 1):
             assert story.call(at, "GET", info, Authorization="").status == 200
-        assert [info_requests(story, at) - before[at] for at in (0, 1)] == [3, 1]
+        wait_for_info_requests(story, before, [3, 1])
         counted = (
             "SELECT coalesce(sum(requests), 0)::int FROM storage_requestcount r JOIN storage_storage s"
             " ON s.id = r.storage_id JOIN storage_storagecollection c ON c.id = s.collection_id WHERE c.key = 'rival'"
@@ -270,7 +270,7 @@ class TestProxy:
         before = [info_requests(story, at) for at in (0, 1)]
         replies = [through(proxy, story, "GET", f"{API}/rest/info") for _ in range(10)]
         assert {(each.status, each.content) for each in replies} == {(200, replies[0].content)}
-        assert [info_requests(story, at) - before[at] for at in (0, 1)] == [5, 5]
+        wait_for_info_requests(story, before, [5, 5])
 
     @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL], ids=["restarted", "killed"])
     def test_one_server_ends_under_load(self, story: AlternatingServers, proxy: Proxy, sent: signal.Signals) -> None:
@@ -390,6 +390,15 @@ def info_requests(story: AlternatingServers, at: int) -> int:
         text = connection.getresponse().read().decode()
     pattern = r'^repository_request_duration_seconds_count\{.*operation="getStorageInfo".*\} (\d+)'
     return sum(int(float(each)) for each in re.findall(pattern, text, re.MULTILINE))
+
+
+def wait_for_info_requests(story: AlternatingServers, before: list[int], expected: list[int]) -> None:
+    """A request is counted after its response is sent (D653)."""
+    wait_for(
+        lambda: [info_requests(story, at) - before[at] for at in (0, 1)] == expected,
+        10,
+        f"the servers did not count {expected} requests",
+    )
 
 
 def findings(story: AlternatingServers, at: int) -> dict[str, str]:

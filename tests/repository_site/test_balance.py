@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from repository_site.core.fairness.admission import AFTER_SENDING
 from repository_site.core.fairness.unread_responses import MEDIUM
@@ -135,7 +136,7 @@ def test_requests_count_while_a_thread_works_on_them(
 
 
 def test_the_functions_for_after_sending_are_called_once_and_forgotten() -> None:
-    """They refer to the request, whose environment has the list of them (D211)."""
+    """They refer to the request, whose environment has the list of them (D211). One that fails is logged."""
     loop, client, seen, lists = asyncio.new_event_loop(), ScriptedConnection(b""), [], []
 
     class Response(list[bytes]):
@@ -145,9 +146,11 @@ def test_the_functions_for_after_sending_are_called_once_and_forgotten() -> None
     def answer(environment: dict[str, Any], start: Any) -> Response:
         start("200 OK", [])
         lists.append(environment[AFTER_SENDING])
-        lists[0] += [lambda: seen.append("first"), lambda: seen.append("second")]
+        lists[0] += [lambda: seen.append("inner"), lambda: [][0], lambda: seen.append("outer")]
         return Response([b"x"])
 
-    Gateway(answer, loop).handle(client)
-    assert (seen, lists) == (["closed", "first", "second"], [[]])
+    with capture_logs() as logs:
+        Gateway(answer, loop).handle(client)
+    assert (seen, lists) == (["closed", "outer", "inner"], [[]])
+    assert [(each["event"], each["log_level"]) for each in logs] == [("work after a response failed", "error")]
     loop.close()

@@ -19,6 +19,7 @@ from repository_site.core.database import base, prepared
 from repository_site.core.database.base import DatabaseWrapper, watch_trips
 from repository_site.core.database.prepared import TRANSFORMER
 from repository_site.core.database.statements import Inquiry, Question, ask, look_up, text_array
+from repository_site.core.fairness.cost import Spending
 from storage.models import Storage
 from tests.api_client import ApiClient
 from tests.factories import StorageFactory
@@ -84,12 +85,18 @@ def test_threads_sleep_at_once_while_others_need_the_core(monkeypatch: pytest.Mo
 
 
 @pytest.mark.django_db
-def test_the_cost_of_a_request_has_the_time_of_polls_once() -> None:
-    """The time of a statement contains its polls. Time without the core is not CPU time."""
+def test_the_cost_of_a_request_has_the_time_of_polls_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a statement contains its polls, so they are no CPU time of the request."""
+    monkeypatch.setattr(base, "_watchers", ())  # the time of statements is not added here
+    monkeypatch.setattr(prepared, "ATTENTION", 0.02)
+    monkeypatch.setattr(prepared, "LOST", 60)
     for _ in range(3):
-        cpu, polled = thread_time(), prepared.attention.seconds
-        assert look_up("SELECT 1 FROM pg_sleep(0.02)", []) == [(1,)]
-        assert 0 <= prepared.attention.seconds - polled <= thread_time() - cpu
+        cpu, polled, spending = thread_time(), prepared.attention.seconds, Spending()
+        assert look_up("SELECT 1 FROM pg_sleep(0.05)", []) == [(1,)]
+        cost = spending.cost(only_reads=True)
+        polled = prepared.attention.seconds - polled
+        assert 0 <= cost <= thread_time() - cpu - polled
+    assert (polled > 0) == prepared.is_alone()
 
 
 def test_meanwhile_runs_without_questions() -> None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from elements.admin.detail import office_context
 from elements.admin.labels import CultureLabel, labels_of
 from elements.cultures.changing import add_culture, remove_culture, set_mandatory
-from elements.cultures.uses import find_uses
+from elements.cultures.uses import TESTED, find_uses
 from repository_site.core.problems import Invalid, NotFound, Problem
 from repository_site.core.rest.errors import status_of
 from storage.admin.provisioning_forms import culture_names
@@ -93,7 +93,8 @@ def removal_view(request: HttpRequest, lcid: int) -> HttpResponseBase:
         **office_context(request, _("Remove the culture %(name)s") % {"name": culture.name}, is_below_list=False),
         "culture": culture,
         "uses": list(uses.texts()),
-        "is_certain": uses.is_certain,
+        "may_be_more": uses.may_be_more,
+        "most_tested": TESTED,
         "problems": problem.details if problem else (),
     }
     status = status_of(problem) if problem else 200

@@ -67,20 +67,20 @@ class FairnessMiddleware(Middleware):
         try:
             with large_lists.request(ticket):
                 response = self.get_response(request)
+            if getattr(request, "storage", None) is not None:
+                storage_was_found(request)
+            # A request that has waited elsewhere has another ticket by now.
+            ticket = ticket_of(request)
+            when_sent(request, response, partial(_leave, request, ticket, response.status_code))
         except BaseException:
             _leave(request, ticket_of(request), 500)
             raise
-        if getattr(request, "storage", None) is not None:
-            storage_was_found(request)
-        # A request that has waited elsewhere has another ticket by now.
-        ticket = ticket_of(request)
-        when_sent(request, response, partial(_leave, request, ticket, response.status_code))
         return hold_unread(request, response, ticket)
 
 
 def when_sent(request: HttpRequest, response: HttpResponseBase, call: Callable[[], None]) -> None:
     """Call a function in this thread when a short response has been sent, so that the client need not wait for it. Call
-    it at once for other responses, and on servers other than ours."""
+    it at once for other responses, and on servers other than ours. What was added last is called first."""
     after: list[Callable[[], None]] | None = request.META.get(AFTER_SENDING)
     if after is None or not isinstance(response, HttpResponse) or len(response.content) > LARGE:
         call()
