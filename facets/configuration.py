@@ -200,13 +200,21 @@ _originals = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def configuration_of(storage: Storage) -> Configuration:
-    """Return the configuration at the revision that the storage was read with, from the cache if possible."""
+def known_configuration(storage: Storage, revision: int) -> Configuration | None:
+    """Return the configuration of the storage at a revision if the cache has it."""
     with _lock:
         found = _cache.get(storage.id)
-        if found is not None and found.revision == storage.configuration_revision:
-            _cache.move_to_end(storage.id)
-            return found
+        if found is None or found.revision != revision:
+            return None
+        _cache.move_to_end(storage.id)
+        return found
+
+
+def configuration_of(storage: Storage) -> Configuration:
+    """Return the configuration at the revision that the storage was read with, from the cache if possible."""
+    known = known_configuration(storage, storage.configuration_revision)
+    if known is not None:
+        return known
     compiled = _load(storage)
     with _lock:
         _cache[storage.id] = compiled

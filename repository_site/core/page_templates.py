@@ -65,9 +65,14 @@ def _input(widget: dict[str, Any]) -> SafeString:
     """Write an input as Django's template does."""
     value = {} if widget["value"] is None else {"value": str(widget["value"])}
     attributes = {"type": widget["type"], "name": widget["name"], **value, **widget["attrs"]}
+    return mark_safe(f"<input{written_attributes(attributes)}>")  # noqa: S308  # values were escaped
+
+
+def written_attributes(attributes: dict[str, Any]) -> SafeString:
+    """Write attributes as Django's template does."""
     shown = (
         f" {name}" if value is True else f' {name}="{conditional_escape(str(value))}"'
         for name, value in attributes.items()
         if value is not False
     )
-    return mark_safe(f"<input{''.join(shown)}>")  # noqa: S308  # values were escaped
+    return mark_safe("".join(shown))  # noqa: S308  # values were escaped

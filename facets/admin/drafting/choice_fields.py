@@ -12,8 +12,11 @@ from django.utils.choices import BaseChoiceIterator
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget
+
+from repository_site.core.page_templates import written_attributes
 
 NOTHING = _("Select value")
 
@@ -74,8 +77,11 @@ class Select(UnfoldAdminSelectWidget):
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        context["widget"]["options"] = self.choices.written(context["widget"]["value"])
-        return context
+        widget = context["widget"]
+        return {
+            "attributes": written_attributes({"name": name, **widget["attrs"]}),
+            "options": self.choices.written(widget["value"]),
+        }
 
 
 class RowField(forms.ChoiceField):
@@ -123,9 +129,18 @@ class ListWidget(forms.Widget):
         ticked = [by_value[each] for each in chosen if each in by_value]
         rest = [option for option in self.options if option.value not in chosen]
         shown = [*ticked, *rest] if self.is_ordered else list(self.options)
+        up, down = gettext("Move %(name)s up"), gettext("Move %(name)s down")
         return {
             **context,
-            "options": [{"option": option, "is_chosen": option.value in chosen} for option in shown],
+            "options": [
+                {
+                    "option": option,
+                    "is_chosen": option.value in chosen,
+                    "up": up % {"name": option.label},
+                    "down": down % {"name": option.label},
+                }
+                for option in shown
+            ],
             "count": len(ticked),
             "label": self.label,
             "is_ordered": self.is_ordered,

@@ -173,7 +173,7 @@ class ConfigurationAdmin(ConfigurationFields, ConfigurationList, StorageModelAdm
 
     def _current_panel(self, request: HttpRequest, object_id: str | None) -> PreviewPanel:
         row_id = unquote(object_id).lower() if object_id else ""
-        return current_panel(snapshot_of(request).stored, self._answers(request, row_id))
+        return current_panel(storage_of(request), snapshot_of(request).stored, self._answers(request, row_id))
 
     def _panel(self, request: HttpRequest, again: ShownAgain) -> PreviewPanel:
         if again.plan is None:

@@ -11,10 +11,11 @@ import orjson
 from facets.blueprint.definitions import Blueprint
 from facets.blueprint.differences import BlueprintDifference
 from facets.changing.changes import EditPlan
-from facets.configuration import Configuration, compile_configuration
+from facets.configuration import Configuration, compile_configuration, known_configuration
 from facets.rows.reading import Rows, StoredRows
 from repository_site.core.matching import Effort, EqualPart, equal_parts
 from storage.localisation.cultures import CultureSet
+from storage.models import Storage
 
 # Steps for the comparison of all answers; a step visits one line.
 EFFORT = 1_000_000
@@ -62,10 +63,9 @@ class PreviewPanel:
 Answers = Callable[[Configuration, Rows], Iterable[ApiAnswer]]
 
 
-def current_panel(stored: StoredRows, answers: Answers) -> PreviewPanel:
-    return PreviewPanel(
-        answers=compared_answers([], list(answers(compiled(stored.blueprint, stored.cultures), stored.rows)))
-    )
+def current_panel(storage: Storage, stored: StoredRows, answers: Answers) -> PreviewPanel:
+    configuration = known_configuration(storage, stored.revision) or compiled(stored.blueprint, stored.cultures)
+    return PreviewPanel(answers=compared_answers([], list(answers(configuration, stored.rows))))
 
 
 def panel_of(plan: EditPlan, answers: Answers, *, is_stale: bool = False) -> PreviewPanel:
