@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from repository_site.core.database.statements import fetch
@@ -51,13 +52,17 @@ class CultureUses:
     def texts(self) -> Iterator[str]:
         """Yield a phrase for each kind of use."""
         if self.versions:
-            yield _("versions with values: %(count)d") % {"count": self.versions}
+            yield _("versions with values: %(count)s") % {"count": _grouped(self.versions)}
         if self.diagrams:
-            yield _("diagrams with texts: %(count)d") % {"count": self.diagrams}
+            yield _("diagrams with texts: %(count)s") % {"count": _grouped(self.diagrams)}
         if self.appearances:
             yield _("title or introduction of the reader pages")
         if self.permalinks:
-            yield _("permalinks: %(count)d") % {"count": self.permalinks}
+            yield _("permalinks: %(count)s") % {"count": _grouped(self.permalinks)}
+
+
+def _grouped(number: int) -> str:
+    return number_format(number, force_grouping=True)
 
 
 def find_uses(lcid: int, *, is_estimate: bool = False) -> CultureUses:
