@@ -28,7 +28,8 @@ def _estimate() -> str:
     """Return the statement that counts uses in a part of the rows, and says whether there are more rows."""
     found = _COUNT
     for name, table in _TESTED_TABLES.items():
-        # The order takes the rows from an index of the storage; without it, PostgreSQL may pass rows of other storages.
+        # For this order, PostgreSQL reads an index that begins with the storage. Otherwise it may first read the rows
+        # of other storages, which it then ignores.
         part = f"(SELECT * FROM {table} {name} ORDER BY {name}.id LIMIT {TESTED}) {name}"  # noqa: S608  constants
         found = found.replace(f"{table} {name}", part)
     more = [f"EXISTS (SELECT 1 FROM {table} t ORDER BY t.id OFFSET {TESTED})" for table in _TESTED_TABLES.values()]  # noqa: S608  constants

@@ -12,11 +12,11 @@ from django.template.context import make_context
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-# Templates of Django that consist of an <input>.
+# Django's templates that render one <input>.
 INPUTS = frozenset(
     f"django/forms/widgets/{kind}.html" for kind in ("checkbox", "email", "hidden", "number", "password", "text", "url")
 )
-# What the text field of unfold shows around its input.
+# Keys of a widget for what the text field of unfold shows beside its input.
 ADDITIONS = frozenset(("prefix", "prefix_icon", "suffix", "suffix_icon"))
 
 
@@ -49,15 +49,15 @@ class CycleFreeTemplate(Template):
 
 
 class WidgetRenderer(TemplatesSetting):
-    """Render widgets with templates, except inputs, of which a form can have hundreds: Django includes two templates
-    for each."""
+    """Writes inputs without templates, and other widgets with them. A form can have hundreds of inputs, and Django
+    includes two templates for each."""
 
     def render(self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None) -> Any:
         widget = context.get("widget", {})
         if template_name in INPUTS:
             return _input(widget)
         if template_name == "unfold/widgets/text.html" and ADDITIONS.isdisjoint(widget):
-            return mark_safe(f'<div class="max-w-2xl relative w-full">{_input(widget)}</div>')  # noqa: S308  # is HTML
+            return mark_safe(f'<div class="max-w-2xl relative w-full">{_input(widget)}</div>')  # noqa: S308  # values were escaped
         return super().render(template_name, context, request)
 
 

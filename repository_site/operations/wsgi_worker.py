@@ -114,7 +114,7 @@ class Gateway:
             while after:
                 try:
                     after.pop()()
-                except Exception:  # the client has its response, and the others must be called
+                except Exception:  # the remaining functions must run
                     log.exception("work after a response failed")
             if problem is None:
                 watcher.done()

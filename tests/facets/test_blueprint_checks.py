@@ -52,7 +52,7 @@ def with_type(**changes: Any) -> Blueprint:
                 ' {"1031": "Prozess", "1033": "Process"}'
             ],
         ),
-        # Types share the first property; a template would let another with its key replace it.
+        # Several types share the first property. In a template that shares it, OTHER would silently replace it.
         (
             with_type(properties=(*PROPERTIES, OTHER)),
             ['types.Thing.properties[3]: the property "name" is defined twice'],

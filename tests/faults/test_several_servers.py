@@ -393,7 +393,7 @@ def info_requests(story: AlternatingServers, at: int) -> int:
 
 
 def wait_for_info_requests(story: AlternatingServers, before: list[int], expected: list[int]) -> None:
-    """A request is counted after its response is sent (D653)."""
+    """Wait until the servers have counted the requests, which they do after sending the responses (D653)."""
     wait_for(
         lambda: [info_requests(story, at) - before[at] for at in (0, 1)] == expected,
         10,

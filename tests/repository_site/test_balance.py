@@ -136,7 +136,8 @@ def test_requests_count_while_a_thread_works_on_them(
 
 
 def test_the_functions_for_after_sending_are_called_once_and_forgotten() -> None:
-    """They refer to the request, whose environment has the list of them (D211). One that fails is logged."""
+    """They refer to the request, whose environment has the list of them (D211). An error in one of them is
+    logged, and the others still run."""
     loop, client, seen, lists = asyncio.new_event_loop(), ScriptedConnection(b""), [], []
 
     class Response(list[bytes]):

@@ -86,8 +86,8 @@ def test_threads_sleep_at_once_while_others_need_the_core(monkeypatch: pytest.Mo
 
 @pytest.mark.django_db
 def test_the_cost_of_a_request_has_the_time_of_polls_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time of a statement contains its polls, so they are no CPU time of the request."""
-    monkeypatch.setattr(base, "_watchers", ())  # the time of statements is not added here
+    """The time of a statement contains its polls, so polls do not count as CPU time of the request."""
+    monkeypatch.setattr(base, "_watchers", ())  # count CPU time only
     monkeypatch.setattr(prepared, "ATTENTION", 0.02)
     monkeypatch.setattr(prepared, "LOST", 60)
     for _ in range(3):

@@ -65,7 +65,7 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         is_cut = len(chosen) > MOST
     if is_cut and scope == ALL:
         if PREVIEW not in request.POST:
-            choice = None  # nobody should fill in a form in vain
+            choice = None  # ask for no values of a change that will be refused
     elif is_ready:
         if not chosen:
             raise NotFound(_("No elements are selected."))
@@ -79,6 +79,7 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         "number_selected": len(ids),
         "number_matching": number,
         "is_cut": is_cut,
+        "most": MOST,
         "comment": given.get(COMMENT, ""),
         "ignores_warnings": IGNORE in given,
         "groups": groups,

@@ -32,7 +32,7 @@ class Option:
 
 
 class RowChoices(BaseChoiceIterator):
-    """Options below their headings, for one select or for the same select of many rows, which are written once."""
+    """Options of a select, grouped by heading. Selects in several rows can share them; their HTML is built once."""
 
     def __init__(self, options: Iterable[Option], empty: Any = NOTHING) -> None:
         grouped: dict[str, list[tuple[str, str]]] = {}
@@ -46,7 +46,7 @@ class RowChoices(BaseChoiceIterator):
         return iter(self.choices)
 
     def written(self, chosen: Iterable[str]) -> SafeString:
-        """Return the options as HTML, of which the chosen ones are selected."""
+        """Return the options as HTML, with the chosen ones selected."""
         html = self._html
         for value in chosen:
             start = format_html('<option value="{}"', value)
@@ -68,7 +68,7 @@ def _options(choices: list[tuple[str, str]]) -> SafeString:
 
 
 class Select(UnfoldAdminSelectWidget):
-    """The select of unfold, which gets its options as text: some forms have thousands."""
+    """The select of unfold, but its options need no templates: some forms have thousands."""
 
     template_name = "back_office/configuration/select.html"
 

@@ -80,7 +80,7 @@ class FairnessMiddleware(Middleware):
 
 def when_sent(request: HttpRequest, response: HttpResponseBase, call: Callable[[], None]) -> None:
     """Call a function in this thread when a short response has been sent, so that the client need not wait for it. Call
-    it at once for other responses, and on servers other than ours. What was added last is called first."""
+    it at once for other responses, and on servers other than ours. The server calls the functions in reverse order."""
     after: list[Callable[[], None]] | None = request.META.get(AFTER_SENDING)
     if after is None or not isinstance(response, HttpResponse) or len(response.content) > LARGE:
         call()

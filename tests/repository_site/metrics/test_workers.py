@@ -35,7 +35,7 @@ def ask(server: Server, times: int) -> None:
 
 
 def wait_for_count(server: Server, number: int) -> None:
-    """A request is counted after its response is sent (D653)."""
+    """Wait until the workers have counted the requests, which they do after sending the responses (D653)."""
     end = time.monotonic() + 60
     while (found := read(server))[COUNT] < number or found["repository_requests_in_flight"] != 1:
         assert time.monotonic() < end, found
