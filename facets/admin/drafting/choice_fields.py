@@ -19,6 +19,22 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from repository_site.core.page_templates import written_attributes
 
 NOTHING = _("Select value")
+# Formats, because a template for each option takes long (D654).
+CHECKED = mark_safe(" checked")
+HEADING = '<span class="pick-heading">{}</span>'
+BOX = (
+    '<label class="pick-label"><input type="checkbox" name="{name}" value="{value}"{checked}><span>{label}</span>'
+    "{heading}</label>"
+)
+ITEM = f'<li class="pick-item" data-group="{{group}}">{BOX}</li>'
+MOVE = (
+    '<button type="button" class="pick-move" data-pick-move="{0}" title="{{{0}}}" aria-label="{{name_{0}}}">'
+    '<span class="material-symbols-outlined" aria-hidden="true">keyboard_arrow_{0}</span></button>'
+)
+ORDERED_ITEM = (
+    '<li class="pick-item" x-sort:item data-group="{group}"><span class="material-symbols-outlined pick-handle"'
+    f' x-sort:handle aria-hidden="true">drag_indicator</span>{BOX}{MOVE.format("up")}{MOVE.format("down")}</li>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +145,38 @@ class ListWidget(forms.Widget):
         ticked = [by_value[each] for each in chosen if each in by_value]
         rest = [option for option in self.options if option.value not in chosen]
         shown = [*ticked, *rest] if self.is_ordered else list(self.options)
-        up, down = gettext("Move %(name)s up"), gettext("Move %(name)s down")
         return {
-            **context,
-            "options": [
-                {
-                    "option": option,
-                    "is_chosen": option.value in chosen,
-                    "up": up % {"name": option.label},
-                    "down": down % {"name": option.label},
-                }
-                for option in shown
-            ],
+            "items": self._items(context["widget"]["name"], shown, frozenset(chosen)),
+            "chosen": ticked if self.is_ordered else [option for option in shown if option.value in chosen],
+            "number": len(shown),
             "count": len(ticked),
             "label": self.label,
             "is_ordered": self.is_ordered,
             "depends_on": self.depends_on,
         }
+
+    def _items(self, name: str, options: Sequence[Option], chosen: frozenset[str]) -> SafeString:
+        up, down = gettext("Move up"), gettext("Move down")
+        name_up, name_down = gettext("Move %(name)s up"), gettext("Move %(name)s down")
+        return format_html_join(
+            "\n",
+            ORDERED_ITEM if self.is_ordered else ITEM,
+            (
+                {
+                    "name": name,
+                    "value": option.value,
+                    "checked": CHECKED if option.value in chosen else "",
+                    "label": option.label,
+                    "heading": format_html(HEADING, option.heading) if option.heading else "",
+                    "group": option.group,
+                    "up": up,
+                    "down": down,
+                    "name_up": name_up % {"name": option.label},
+                    "name_down": name_down % {"name": option.label},
+                }
+                for option in options
+            ),
+        )
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         return list(data.getlist(name)) if hasattr(data, "getlist") else list(data.get(name, []))

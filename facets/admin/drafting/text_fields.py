@@ -7,12 +7,32 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from storage.localisation.culture_names import language_names, language_tag
-from storage.localisation.cultures import CultureSet, language_of
+from storage.localisation.cultures import CultureSet
 
 MAX_LENGTH = 10_000
+# Formats, because a template for each of the hundreds of texts of a form takes long (D654).
+LABEL = (
+    '<div class="texts-culture{kind}"><label class="texts-label" for="{id}"><span class="texts-language">{language}'
+    ' <span class="texts-lcid">({lcid})</span></span>{star}</label>'
+)
+STAR = (
+    '<span class="texts-star" title="{}">*</span><span class="texts-missing">'
+    '<span class="material-symbols-outlined" aria-hidden="true">warning</span>{}</span>'
+)
+CELL = (
+    f'{LABEL}<input type="text" name="{{name}}" id="{{id}}" lang="{{tag}}" value="{{value}}"'
+    ' placeholder="{placeholder}" class="config-input"></div>'
+)
+AREA_CELL = (
+    f'{LABEL}<textarea name="{{name}}" id="{{id}}" lang="{{tag}}" rows="2" placeholder=" " class="config-input">'
+    "{value}</textarea></div>"
+)
 
 
 class TextsWidget(forms.Widget):
@@ -29,21 +49,26 @@ class TextsWidget(forms.Widget):
         context: dict[str, Any] = super().get_context(name, value, attrs)
         found: Mapping[str, str] = value or {}
         names, first = language_names(self.cultures.data), context["widget"]["attrs"].get("id", "")
-        cells = [
-            {
+        star = format_html(STAR, gettext("mandatory culture"), gettext("missing"))
+        cells = []
+        for index, lcid in enumerate(self.cultures.data):
+            text, is_mandatory = found.get(str(lcid), ""), lcid in self.cultures.mandatory
+            cell = {
+                "kind": " texts-mandatory" if is_mandatory else "",
                 "name": f"{name}-{lcid}",
                 # The label of the field belongs to the first input.
                 "id": first if index == 0 else f"{first}-{lcid}",
-                "lcid": lcid,
+                "lcid": str(lcid),
                 "language": names[lcid],
-                "short": language_of(lcid),
                 "tag": language_tag(lcid),
-                "value": found.get(str(lcid), ""),
-                "is_mandatory": lcid in self.cultures.mandatory,
+                "star": star if is_mandatory else "",
+                # A browser drops the first line break of a text area.
+                "value": f"\n{text}" if text and self.kind == "area" else text,
+                "placeholder": names[lcid] if self.kind == "cell" else " ",
             }
-            for index, lcid in enumerate(self.cultures.data)
-        ]
-        return {**context, "cells": cells, "kind": self.kind, "is_required": self.is_required}
+            cells.append(format_html(AREA_CELL if self.kind == "area" else CELL, **cell))
+        html = mark_safe("".join(cells))  # noqa: S308  # parts were escaped
+        return {"cells": html, "kind": self.kind, "is_required": self.is_required}
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> dict[str, str]:
         return {str(lcid): data.get(f"{name}-{lcid}", "") for lcid in self.cultures.data}
