@@ -65,7 +65,8 @@ def bulk_view(request: HttpRequest, selected: Sequence[str] | None = None) -> Ht
         is_cut = len(chosen) > MOST
     if is_cut and scope == ALL:
         if PREVIEW not in request.POST:
-            choice = None  # ask for no values of a change that will be refused
+            # Ask for no values of a change that will be refused. A browser does not send a disabled choice.
+            choice, scope = None, SELECTED if ids else ALL
     elif is_ready:
         if not chosen:
             raise NotFound(_("No elements are selected."))

@@ -218,6 +218,9 @@ def test_a_list_with_too_many_elements_for_a_bulk_change_keeps_what_was_typed(
         asked = main_text(office.post("elements/bulk/", data))
         assert refusal in asked
         assert asked.endswith("Next Cancel")
+        both = office.post("elements/bulk/", {**data, "element": [ID["order"]]}).content.decode()
+        assert 'value="selected" checked>' in both
+        assert 'value="all" disabled>' in both
         typed = office.post("elements/bulk/", {**data, "a-name-1033": "New name", "preview": "1"})
         assert refusal in main_text(typed)
         assert "New name</textarea>" in typed.content.decode()
