@@ -6,21 +6,31 @@ renaming `name` is rarely meant for a single type.
 
 from __future__ import annotations
 
+from typing import Any
+
 from facets import models
 from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.rows.drafts import Draft
 from facets.rows.reading import Row
 
-OWN_COLUMNS = frozenset({"id", "type_id", "position"})
-
 
 def rows_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[Row]:
-    wanted = snapshot.definitions[row.id]
-    found = [
-        each for each in snapshot.properties.values() if each.id != row.id and snapshot.definitions[each.id] == wanted
-    ]
+    wanted = _definition(snapshot, row)
+    same_key = snapshot.referring(models.Property, "key", row.key)
+    found = [each for each in same_key if each.id != row.id and _definition(snapshot, each) == wanted]
     order = list(snapshot.types)
     return sorted(found, key=lambda each: order.index(each.type_id))
+
+
+def _definition(snapshot: ConfigurationSnapshot, row: Row) -> tuple[Any, ...]:
+    """Return what properties of several types can have in common."""
+    accepted = [each.type_id for each in snapshot.owned(models.RelatedType, row.id)]
+    values = [_columns(each, "property_id") for each in snapshot.owned(models.SelectableValue, row.id)]
+    return _columns(row, "type_id"), accepted, values
+
+
+def _columns(row: Row, owner: str) -> dict[str, Any]:
+    return {name: value for name, value in vars(row).items() if name not in ("id", "position", owner)}
 
 
 def types_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[str]:
@@ -30,7 +40,7 @@ def types_alike(snapshot: ConfigurationSnapshot, row: Row) -> list[str]:
 def copy_definition(draft: Draft, snapshot: ConfigurationSnapshot, row: Row) -> None:
     """Copy the drafted definition to all properties that had the same definition before."""
     source = draft.row(models.Property, row.id)
-    columns = {name: value for name, value in vars(source).items() if name not in OWN_COLUMNS}
+    columns = _columns(source, "type_id")
     accepted = [each.type_id for each in draft.owned(models.RelatedType, row.id)]
     for other in rows_alike(snapshot, row):
         draft.change(models.Property, other.id, **columns)

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from uuid import UUID
 
+import orjson
 from django.db import connection
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -50,7 +51,7 @@ TABLES: tuple[type[ConfigurationModel], ...] = (
     models.ViewLayout,
 )
 _SELECTS = ",\n".join(
-    f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]') FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
+    f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]')::text FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
     for model in TABLES
 )
 SETS = "SELECT coalesce(json_agg(p ORDER BY p.number), '[]') FROM facets_permissionset p"
@@ -90,7 +91,9 @@ def read_rows() -> StoredRows:
     if found is None or not found[1]:
         raise NotFound(_("There is no storage at this address."))
     revision, cultures, sets, *tables = found
-    rows: Rows = {model: [_row(row) for row in table] for model, table in zip(TABLES, tables, strict=True)}
+    rows: Rows = {
+        model: [_row(row) for row in orjson.loads(table)] for model, table in zip(TABLES, tables, strict=True)
+    }
     return StoredRows(
         revision,
         CultureSet(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from lxml.html import document_fromstring
 
 from facets import models
 from facets.changing.changes import change_configuration
@@ -99,6 +101,33 @@ def test_a_missing_template_is_reported(small_file: Path, office: ConfigurationO
     page = office.page("configuration/compare/")
     assert "The template cannot be read, so a comparison is not possible." in page
     assert "This installation has no template &#x27;small&#x27;. Its templates are: other." in page
+
+
+MODELS = [
+    models.ElementType, models.Facet, models.FacetView, models.Property, models.ReleaseCycle, models.ValidationRule,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_inputs_refer_to_texts_that_the_form_has(small: Storage, is_refused: bool) -> None:
+    office, missing, repeated = ConfigurationOffice(small, Role.ADMINISTRATOR), [], []
+    with tenant_scope(small):
+        paths = [f"{model._meta.model_name}/{row.pk}/change/" for model in MODELS for row in model.objects.all()]
+    for path in paths:
+        if is_refused:
+            form = {
+                name: values if name.endswith(("_FORMS", "-id")) else [""] for name, values in office.form(path).items()
+            }
+            page = office.save(path, form).content.decode()
+            assert "_error" in page
+        else:
+            page = office.page(f"facets/{path}")
+        root = document_fromstring(page)
+        ids = [str(each) for each in root.xpath("//@id")]
+        named = root.xpath("//@aria-describedby | //@aria-labelledby | //label/@for")
+        missing += [(path, each) for names in named for each in names.split() or [""] if each not in ids]
+        repeated += [(path, each) for each, number in Counter(ids).items() if number > 1]
+    assert (missing, repeated) == ([], [])
 
 
 def counted(office: ConfigurationOffice, path: str) -> int:

@@ -11,8 +11,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from facets.admin.drafting.choice_fields import Option, RowChoices, RowField
+from facets.admin.drafting.choice_fields import ListField, Option, RowChoices, RowField
+from facets.admin.drafting.text_fields import TextsField
 from repository_site.core.page_templates import INPUTS, WidgetRenderer
+from storage.localisation.cultures import CultureSet
 
 WIDGETS: list[type[forms.Widget]] = [
     forms.CheckboxInput,
@@ -82,3 +84,29 @@ def test_a_select_marks_its_own_option_among_shared_ones() -> None:
         f'<optgroup label="B &amp; C"><option value="a&quot;"{second}>&lt;A&gt;</option></optgroup>'
         for first, second in ((" selected", ""), ("", " selected"), ("", ""))
     ]
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_items_of_a_list_show_any_label(is_ordered: bool) -> None:
+    field = ListField(is_ordered=is_ordered, label="Types")
+    field.offer([Option('a"', "{0} %s <B>", "1 & 2", "{h}"), Option("b", "Plain")])
+    html = str(field.widget.render("rows-<0>", ["b"])).partition("<ul")[2]
+    first, second = (html.index(f"<span>{label}</span>") for label in ("{0} %s &lt;B&gt;", "Plain"))
+    assert (second < first) is is_ordered
+    for part in (
+        '<input type="checkbox" name="rows-&lt;0&gt;" value="a&quot;"><span>{0} %s &lt;B&gt;</span>',
+        '<span class="pick-heading">{h}</span>',
+        ' data-group="1 &amp; 2">',
+        '<input type="checkbox" name="rows-&lt;0&gt;" value="b" checked><span>Plain</span>',
+    ):
+        assert html.count(part) == 1, part
+    assert html.count('aria-label="Move {0} %s &lt;B&gt; up"') == is_ordered
+
+
+def test_texts_show_any_value() -> None:
+    field = TextsField(cultures=CultureSet((1031, 1033), 1031, (1033,)), kind="area")
+    html = str(field.widget.render("a<0>", {"1031": "{name} & </textarea>"}, {"id": "id_a<0>"}))
+    assert html.count('<textarea name="a&lt;0&gt;-1031" id="id_a&lt;0&gt;" lang="de-DE"') == 1
+    assert html.count("\n{name} &amp; &lt;/textarea&gt;</textarea>") == 1
+    assert html.count('<textarea name="a&lt;0&gt;-1033" id="id_a&lt;0&gt;-1033" lang="en-US"') == 1
+    assert html.count("texts-mandatory") == html.count("texts-star") == 1

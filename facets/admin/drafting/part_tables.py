@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 from django.db.models import Model
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from unfold.admin import StackedInline, TabularInline
 
 from facets.admin.drafting.admin_mixin import ConfigurationFields
-from facets.admin.drafting.row_forms import PartForm, PartFormSet
+from facets.admin.drafting.row_forms import PartForm, PartFormSet, make_plain
 from facets.admin.drafting.row_links import change_address
 from facets.admin.drafting.snapshot import snapshot_of
 
@@ -28,6 +29,7 @@ class _Parts(ConfigurationFields):
     folded: ClassVar[tuple[str, ...]] = ()
     link: ClassVar[Any] = ""
     texts_kind = "cell"
+    is_table = False
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
         return [*self.columns, *self.folded, "position"]
@@ -38,7 +40,10 @@ class _Parts(ConfigurationFields):
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **options: Any) -> Any:
         found = super().get_formset(request, obj, **options)  # type: ignore[misc]
         found.form.snapshot = snapshot_of(request)
-        found.columns, found.folded = self.columns, self.folded
+        make_plain(found.form)
+        found.columns, found.folded, found.is_table = self.columns, self.folded, self.is_table
+        found.handle = render_to_string("back_office/configuration/part_handle.html")
+        found.bin = render_to_string("back_office/configuration/part_bin.html")
         found.address = staticmethod(self.address)
         found.title = staticmethod(self.title)
         return found
@@ -52,6 +57,24 @@ class _Parts(ConfigurationFields):
 
 class PartTable(_Parts, TabularInline):
     template = "back_office/configuration/part_table.html"
+    is_table = True
+
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **options: Any) -> Any:
+        found = super().get_formset(request, obj, **options)
+        fields = found.form.base_fields
+        found.head = [
+            {
+                "name": name,
+                "label": fields[name].label,
+                "help": fields[name].help_text,
+                "is_required": fields[name].required,
+            }
+            for name in self.columns
+        ]
+        for name in self.columns:
+            # Only the head of the table shows it.
+            fields[name].help_text = ""
+        return found
 
 
 class PartList(_Parts, StackedInline):

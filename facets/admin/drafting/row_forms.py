@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from copy import deepcopy
 from typing import Any, ClassVar, cast
 from uuid import UUID, uuid4
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.forms.models import InlineForeignKeyField, construct_instance
+from django.forms.formsets import BaseFormSet
+from django.forms.models import construct_instance
+from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import PaginationInlineFormSet
 
 from facets.admin.drafting.choice_fields import ListField, Option, RowChoices, RowField
+from facets.admin.drafting.part_lines import Line, cell_of, joined, table_cells
 from facets.admin.drafting.snapshot import ConfigurationSnapshot
 from facets.admin.drafting.text_fields import TextsField
 from facets.rows.drafts import Draft
@@ -69,7 +73,6 @@ class ConfigurationForm(forms.ModelForm):
     def _post_clean(self) -> None:
         """Validate like Django, but without a query per constraint and row."""
         excluded = self._get_validation_exclusions()  # type: ignore[attr-defined]
-        excluded |= {name for name, field in self.fields.items() if isinstance(field, InlineForeignKeyField)}
         self.instance = construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
         try:
             self.instance.clean_fields(exclude=excluded)
@@ -115,8 +118,6 @@ class PartForm(ConfigurationForm):
         if self.instance._state.adding:
             # Rows without a position come last.
             place.initial = None
-        for field in self.fields.values():
-            _make_plain(field)
 
     def has_changed(self) -> bool:
         # Dragging other rows gives a position to empty rows, too.
@@ -127,26 +128,20 @@ class PartForm(ConfigurationForm):
         return bool(self.instance._state.adding)
 
 
-def _make_plain(field: forms.Field) -> None:
-    """Use one short class, since unfold's classes add megabytes to a table of forty rows; set an accessible name."""
-    widget = field.widget
-    widget.attrs["aria-label"] = field.label
-    if isinstance(widget, forms.CheckboxInput):
-        widget.attrs["class"] = "config-check"
-    elif isinstance(widget, forms.TextInput | forms.NumberInput | forms.Select):
-        widget.attrs["class"] = "config-input"
+def make_plain(form: type[PartForm]) -> None:
+    """Use one short class, since unfold's classes add megabytes to a table of forty rows; set an accessible name.
 
-
-@dataclass(frozen=True, slots=True)
-class PartLine:
-    """A row for the template. The script copies the one with `is_pattern` for each new row."""
-
-    form: PartForm
-    cells: list[forms.BoundField]
-    folded: list[forms.BoundField]
-    address: str
-    title: str
-    is_pattern: bool
+    The fields of each row are copies of these. Labels are translated here, once and not for each row.
+    """
+    # Other forms share fields that are declared in a class.
+    form.base_fields = deepcopy(form.base_fields)
+    for field in form.base_fields.values():
+        widget, field.label = field.widget, str(field.label)
+        widget.attrs["aria-label"] = field.label
+        if isinstance(widget, forms.CheckboxInput):
+            widget.attrs["class"] = "config-check"
+        elif isinstance(widget, forms.TextInput | forms.NumberInput | forms.Select):
+            widget.attrs["class"] = "config-input"
 
 
 class PartFormSet(PaginationInlineFormSet):
@@ -155,6 +150,9 @@ class PartFormSet(PaginationInlineFormSet):
     forms: list[PartForm]
     columns: ClassVar[tuple[str, ...]]
     folded: ClassVar[tuple[str, ...]]
+    is_table: ClassVar[bool]
+    handle: ClassVar[SafeString]
+    bin: ClassVar[SafeString]
     address: ClassVar[Callable[[PartForm], str]]
     title: ClassVar[Callable[[PartForm], str]]
 
@@ -162,33 +160,43 @@ class PartFormSet(PaginationInlineFormSet):
         return {**super().get_form_kwargs(index), "owner": self.instance}
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Replace the id field: Django's would query the database for each row."""
-        super().add_fields(form, index)
-        before = form.fields["id"]
-        known = frozenset(each.pk for each in self.get_queryset())
-        form.fields["id"] = RowIdField(known, initial=before.initial, required=False)
+        """Add the fields of Django without those of the owner, which no input names, and of ids, which need a query."""
+        BaseFormSet.add_fields(self, form, index)
+        row_id = None if form.is_new else form.instance.pk
+        form.fields["id"] = RowIdField(self._known, initial=row_id, required=False)
         if "DELETE" in form.fields:
             form.fields["DELETE"].widget.attrs["class"] = "parts-gone"
 
-    def lines(self) -> Iterator[PartLine]:
+    @cached_property
+    def _known(self) -> frozenset[UUID]:
+        return frozenset(row.pk for row in self.get_queryset())
+
+    def lines(self) -> Iterator[Line]:
         """Yield the rows in the order after dragging, also if the form is shown again."""
         forms = sorted(self.forms, key=_place) if self.is_bound else self.forms
         for form in forms:
-            yield self._line(form, is_pattern=False)
+            yield self._line(form, "" if form.is_new else " original")
 
-    def pattern(self) -> PartLine:
-        return self._line(self.empty_form, is_pattern=True)
+    @cached_property
+    def pattern(self) -> Line:
+        """The row that the script copies for each new row."""
+        return self._line(self.empty_form, " template empty-form")
 
-    def _line(self, form: PartForm, *, is_pattern: bool) -> PartLine:
+    def _line(self, form: PartForm, kind: str) -> Line:
         cls = type(self)
-        return PartLine(
-            form,
-            [form[name] for name in self.columns],
-            [form[name] for name in self.folded],
-            "" if form.is_new else cls.address(form),
-            "" if form.is_new else cls.title(form),
-            is_pattern,
-        )
+        cells = [cell_of(form[name]) for name in self.columns]
+        return {
+            "kind": kind,
+            "is_new": form.is_new,
+            "has_errors": bool(form.errors),
+            "errors": form.non_field_errors(),
+            "hidden": joined(form.hidden_fields()),
+            "remove": form["DELETE"].as_widget() if "DELETE" in form.fields else "",
+            "cells": table_cells(cells) if cls.is_table else cells,
+            "folded": [cell_of(form[name]) for name in self.folded],
+            "address": "" if form.is_new else cls.address(form),
+            "title": "" if form.is_new else cls.title(form),
+        }
 
     def clean(self) -> None:
         """Leave repeated names to the domain modules, which know how names compare."""

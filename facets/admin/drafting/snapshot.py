@@ -16,7 +16,6 @@ from django.utils.translation import get_language
 
 from facets import models
 from facets.admin.drafting.choice_fields import Option, RowChoices
-from facets.blueprint.definitions import Property
 from facets.blueprint.texts import texts
 from facets.models.base import ConfigurationModel
 from facets.rendering import display_names
@@ -101,15 +100,6 @@ class ConfigurationSnapshot:
         versioned = {row.id for row in self.types.values() if row.is_versioned}
         own = (row for row in self.properties.values() if row.type_id in versioned and row.target_facet_id)
         return {row.key: self.label(row) for row in own}
-
-    @cached_property
-    def definitions(self) -> dict[str, Property]:
-        by_key = {type.key: type for type in self.stored.blueprint.types}
-        return {
-            row.id: definition
-            for type in self.types.values()
-            for row, definition in zip(self.owned(models.Property, type.id), by_key[type.key].properties, strict=True)
-        }
 
 
 def name_of(row: Any) -> str:

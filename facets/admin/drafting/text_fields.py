@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from html import escape
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html
-from django.utils.safestring import mark_safe
-from django.utils.translation import gettext
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from storage.localisation.culture_names import language_names, language_tag
@@ -17,58 +19,66 @@ from storage.localisation.cultures import CultureSet
 
 MAX_LENGTH = 10_000
 # Formats, because a template for each of the hundreds of texts of a form takes long (D654).
+# The name, id and value of an input are filled in last.
 LABEL = (
-    '<div class="texts-culture{kind}"><label class="texts-label" for="{id}"><span class="texts-language">{language}'
-    ' <span class="texts-lcid">({lcid})</span></span>{star}</label>'
+    '<div class="texts-culture{kind}"><label class="texts-label" for="{{id}}{place}"><span class="texts-language">'
+    '{language} <span class="texts-lcid">({lcid})</span></span>{star}</label>'
 )
 STAR = (
     '<span class="texts-star" title="{}">*</span><span class="texts-missing">'
     '<span class="material-symbols-outlined" aria-hidden="true">warning</span>{}</span>'
 )
 CELL = (
-    f'{LABEL}<input type="text" name="{{name}}" id="{{id}}" lang="{{tag}}" value="{{value}}"'
-    ' placeholder="{placeholder}" class="config-input"></div>'
+    f'{LABEL}<input type="text" name="{{{{name}}}}-{{lcid}}" id="{{{{id}}}}{{place}}" lang="{{tag}}"'
+    ' value="{{value}}" placeholder="{placeholder}" class="config-input"></div>'
 )
 AREA_CELL = (
-    f'{LABEL}<textarea name="{{name}}" id="{{id}}" lang="{{tag}}" rows="2" placeholder=" " class="config-input">'
-    "{value}</textarea></div>"
+    f'{LABEL}<textarea name="{{{{name}}}}-{{lcid}}" id="{{{{id}}}}{{place}}" lang="{{tag}}" rows="2" placeholder=" "'
+    ' class="config-input">{{value}}</textarea></div>'
 )
+
+
+@lru_cache(maxsize=100)
+def _cell_formats(cultures: CultureSet, kind: str, language: str) -> dict[str, str]:
+    """Return the format of the cell of each culture in a language of the interface."""
+    names = language_names(cultures.data)
+    star = format_html(STAR, gettext("mandatory culture"), gettext("missing"))
+    return {
+        str(lcid): format_html(
+            AREA_CELL if kind == "area" else CELL,
+            kind=" texts-mandatory" if lcid in cultures.mandatory else "",
+            # The label of the field belongs to the first input.
+            place="" if lcid == cultures.data[0] else f"-{lcid}",
+            lcid=str(lcid),
+            language=names[lcid],
+            tag=language_tag(lcid),
+            star=star if lcid in cultures.mandatory else "",
+            placeholder=names[lcid] if kind == "cell" else " ",
+        )
+        for lcid in cultures.data
+    }
 
 
 class TextsWidget(forms.Widget):
     """One labelled input per culture. `kind` is line, area or cell, a line in a narrow table."""
-
-    template_name = "back_office/configuration/texts.html"
 
     def __init__(self, cultures: CultureSet, kind: str = "line") -> None:
         super().__init__()
         self.cultures = cultures
         self.kind = kind
 
-    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context(name, value, attrs)
+    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
         found: Mapping[str, str] = value or {}
-        names, first = language_names(self.cultures.data), context["widget"]["attrs"].get("id", "")
-        star = format_html(STAR, gettext("mandatory culture"), gettext("missing"))
+        place = {"name": escape(name), "id": escape(self.build_attrs(self.attrs, attrs).get("id", ""))}
         cells = []
-        for index, lcid in enumerate(self.cultures.data):
-            text, is_mandatory = found.get(str(lcid), ""), lcid in self.cultures.mandatory
-            cell = {
-                "kind": " texts-mandatory" if is_mandatory else "",
-                "name": f"{name}-{lcid}",
-                # The label of the field belongs to the first input.
-                "id": first if index == 0 else f"{first}-{lcid}",
-                "lcid": str(lcid),
-                "language": names[lcid],
-                "tag": language_tag(lcid),
-                "star": star if is_mandatory else "",
-                # A browser drops the first line break of a text area.
-                "value": f"\n{text}" if text and self.kind == "area" else text,
-                "placeholder": names[lcid] if self.kind == "cell" else " ",
-            }
-            cells.append(format_html(AREA_CELL if self.kind == "area" else CELL, **cell))
-        html = mark_safe("".join(cells))  # noqa: S308  # parts were escaped
-        return {"cells": html, "kind": self.kind, "is_required": self.is_required}
+        for lcid, cell in _cell_formats(self.cultures, self.kind, get_language() or "").items():
+            text = found.get(lcid, "")
+            # A browser drops the first line break of a text area.
+            shown = f"\n{text}" if text and self.kind == "area" else text
+            cells.append(cell.format(**place, value=escape(shown)))
+        is_optional = "" if self.is_required else " texts-optional"
+        html = f'<div class="texts texts-{self.kind}{is_optional}">{"".join(cells)}</div>'
+        return mark_safe(html)  # noqa: S308  # parts were escaped
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> dict[str, str]:
         return {str(lcid): data.get(f"{name}-{lcid}", "") for lcid in self.cultures.data}
