@@ -130,6 +130,16 @@ def test_inputs_refer_to_texts_that_the_form_has(small: Storage, is_refused: boo
     assert (missing, repeated) == ([], [])
 
 
+def test_a_page_reads_the_configuration_again_only_if_it_changed(small: Storage) -> None:
+    office, path = ConfigurationOffice(small, Role.ADMINISTRATOR), "facets/elementtype/"
+    office.page(path)
+    with CaptureQueriesContext(connection) as queries:
+        assert "Container" not in office.page(path)
+    assert not [each["sql"] for each in queries if "json_agg" in each["sql"]]
+    change_configuration(small, read_template(small_template(**{"types.box.displayNames": {"1033": "Container"}})))
+    assert "Container" in office.page(path)
+
+
 def counted(office: ConfigurationOffice, path: str) -> int:
     with CaptureQueriesContext(connection) as queries:
         assert office.get(path).status_code == 200

@@ -22,6 +22,7 @@ from facets.rendering import display_names
 from facets.rows.drafts import Draft, place
 from facets.rows.reading import Row, StoredRows, read_rows
 from facets.rows.writing import OWNERS
+from repository_site.core.recent_values import RecentValues
 from storage.localisation.cultures import CultureSet, preferred_culture
 from storage.models import Storage
 from storage.pages import storage_of
@@ -106,9 +107,27 @@ def name_of(row: Any) -> str:
     return str(getattr(row, "name", None) or row.key)
 
 
+# Nothing changes rows that were read: a draft has its own.
+_recent: RecentValues[StoredRows] = RecentValues(2)
+
+
 def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
     found: Any = getattr(request, "configuration_snapshot", None)
     if found is None:
-        found = ConfigurationSnapshot(storage_of(request), read_rows())
+        storage = storage_of(request)
+        found = ConfigurationSnapshot(storage, _stored(storage))
         request.configuration_snapshot = found  # type: ignore[attr-defined]  # read once per request
     return cast("ConfigurationSnapshot", found)
+
+
+def _stored(storage: Storage) -> StoredRows:
+    """Return the rows at the revision that the request began with, or read the current ones (D657)."""
+    known = _recent.get(_key(storage, storage.configuration_revision))
+    if known is not None:
+        return known
+    stored = read_rows()
+    return _recent.keep(_key(storage, stored.revision), stored)
+
+
+def _key(storage: Storage, revision: int) -> bytes:
+    return f"{storage.pk} {revision}".encode()
