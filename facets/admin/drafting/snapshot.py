@@ -121,7 +121,7 @@ def snapshot_of(request: HttpRequest) -> ConfigurationSnapshot:
 
 
 def _stored(storage: Storage) -> StoredRows:
-    """Return the rows at the revision that the request began with, or read the current ones (D657)."""
+    """Return the rows at the revision that the request began with, or read the current ones (D655)."""
     known = _recent.get(_key(storage, storage.configuration_revision))
     if known is not None:
         return known
