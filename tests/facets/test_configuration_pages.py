@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -103,7 +104,7 @@ def test_a_missing_template_is_reported(small_file: Path, office: ConfigurationO
     assert "This installation has no template &#x27;small&#x27;. Its templates are: other." in page
 
 
-MODELS = [
+MODELS: list[Any] = [
     models.ElementType, models.Facet, models.FacetView, models.Property, models.ReleaseCycle, models.ValidationRule,
 ]  # fmt: skip
 
