@@ -102,6 +102,8 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if not self.operation.is_conditional:
             return None
         inquiry, id = Inquiry(), names.get("elementId", "")
+        # Both are kept, and all responses with elements need them.
+        inquiry.meanwhile = lambda: (self.base, request._request.GET)
         self._asked_state = inquiry.add(content_state_of_scope())
         if GUID.fullmatch(id):
             self._asked_element = id, inquiry.add(any_version(Audience(sees_drafts(self.caller)), id))

@@ -53,10 +53,14 @@ class IdentityCache:
     def take(self, key: tuple[str, Audience]) -> KnownTargets:
         with self._lock:
             # The state that was used last, and perhaps this one, have grown since they were weighed.
-            for each in {next(reversed(self._known), key), key} & self._known.keys():
-                self._weigh(self._known[each])
-            found = self._known.setdefault(key, KnownTargets())
-            self._known.move_to_end(key)
+            last, found = next(reversed(self._known.values()), None), self._known.get(key)
+            if last is not None:
+                self._weigh(last)
+            if found is None:
+                found = self._known[key] = KnownTargets()
+            elif found is not last:
+                self._weigh(found)
+                self._known.move_to_end(key)
             while len(self._known) > 1 and (self._weight > MOST_KEPT or len(self._known) > MOST_STATES):
                 self._weight -= self._known.popitem(last=False)[1].weight
         return found

@@ -55,6 +55,19 @@ def test_each_question_gets_its_answer() -> None:
 
 
 @pytest.mark.django_db
+def test_work_during_the_first_trip_runs_once_and_may_fail() -> None:
+    done: list[int] = []
+    for times in (1, 2, 3):
+        inquiry, divisor = Inquiry(), times - 2
+        two = inquiry.add(numbers(2))
+        inquiry.meanwhile = lambda value=divisor: done.append(1 // value)
+        with pytest.raises(ZeroDivisionError) if times == 2 else nullcontext():
+            assert inquiry.ask_after("SELECT 7::integer", [], "") == (7,)
+            assert two() == [1, 2]
+    assert done == [-1, 1]
+
+
+@pytest.mark.django_db
 def test_a_thread_sleeps_until_a_late_result(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, before = list[float](), prepared.attention.seconds
     monkeypatch.setattr(os, "sched_yield", lambda: asked.append(perf_counter()))

@@ -181,13 +181,18 @@ class Assembler:
         memory than what they are built from."""
         batch = self._complete(batch)
         # Does most of the work that needs only the rows while the database reads everything else.
-        gathered = self.gather(batch, lambda: self._write_attributes(batch))
+        gathered = self.gather(batch, lambda: self._begin(batch))
+        return (self._element(row, gathered) for row in batch)
+
+    def _begin(self, batch: Sequence[VersionRow]) -> None:
+        if ATTRIBUTES in self.wanted.resources:
+            write, types = self.reader.writer.with_author_note, self.projection.types
+            self._attributes = {row.version: write(row, types[row.type]) for row in batch}
         self.writer.begin()
         self.writer_in_view.begin()
         reader = self.reader
         # The configuration and the address of the storage decide about the addresses of references.
         self._texts = reader.identities.texts((reader.configuration.revision, reader.storage_address, self.leads_to))
-        return (self._element(row, gathered) for row in batch)
 
     def _complete(self, batch: Sequence[VersionRow]) -> Sequence[VersionRow]:
         """Read the attributes that the response shows, of a version whose attributes are too long together."""
@@ -247,11 +252,6 @@ class Assembler:
         if part == ROOT_PATH:
             return self._root_path(row, gathered)
         return (each.identity for each in gathered.links.known.get(row.element, ()))
-
-    def _write_attributes(self, batch: Sequence[VersionRow]) -> None:
-        if ATTRIBUTES in self.wanted.resources:
-            write, types = self.reader.writer.with_author_note, self.projection.types
-            self._attributes = {row.version: write(row, types[row.type]) for row in batch}
 
     @cached_property
     def child_types(self) -> list[str]:

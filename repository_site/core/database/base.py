@@ -291,7 +291,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self.look_up_all([(sql, parameters)])[0]
 
     def look_up_all(
-        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
+        self, statements: Sequence[Statement], meanwhile: Callable[[], object] | None = None
     ) -> list[list[Row]]:
         """Run several independent statements in one trip.
 
@@ -373,7 +373,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _preparing(self) -> Preparing:
         return Preparing(self)
 
-    def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None) -> list[list[Row]]:
+    def _look_up_all(self, statements: Sequence[Statement], meanwhile: Callable[[], object] | None) -> list[list[Row]]:
         if self.connection is None:
             self.ensure_connection()
         if self.queries_logged or self.execute_wrappers:
@@ -397,7 +397,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return found
 
     def _look_up_by_cursors(
-        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
+        self, statements: Sequence[Statement], meanwhile: Callable[[], object] | None
     ) -> list[list[Row]]:
         """Let the driver run the statements and prepare those that it sees for the second time."""
         with self._preparing():
@@ -410,7 +410,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return [_fetch_all(cursor) for cursor in cursors]
 
     def _execute_together(
-        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], None] | None
+        self, statements: Sequence[Statement], cursors: Sequence[Any], meanwhile: Callable[[], object] | None
     ) -> None:
         with self.connection.pipeline():
             for cursor, statement in zip(cursors, statements, strict=True):
@@ -419,7 +419,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 meanwhile()
 
     def _look_up_watched(
-        self, statements: Sequence[Statement], meanwhile: Callable[[], None] | None
+        self, statements: Sequence[Statement], meanwhile: Callable[[], object] | None
     ) -> list[list[Row]]:
         """Run the statements one by one, while statements are counted or logged."""
         if meanwhile is not None:

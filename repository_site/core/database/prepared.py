@@ -77,7 +77,7 @@ def pay_attention(while_alone: Callable[[], bool]) -> None:
 
 
 def run_prepared(
-    driver: Connection[Any], statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None
+    driver: Connection[Any], statements: Sequence[Statement], meanwhile: Callable[[], object] | None = None
 ) -> list[list[Row]] | None:
     """Run statements in one trip, and begin the transaction in the same trip if it has not begun. Return their rows,
     or None if the driver has not prepared all of them and must run them itself.
@@ -120,9 +120,12 @@ def _placeholders(sql: str) -> tuple[bytes, tuple[PyFormat, ...], tuple[str, ...
 
 def _command(driver: Connection[Any], values: Transformer, sql: str, parameters: Parameters) -> Command | None:
     text, formats, names = _placeholders(sql)
-    if names is not None and isinstance(parameters, Mapping):
+    # The check for a mapping takes longer.
+    if not isinstance(parameters, list) and isinstance(parameters, Mapping):
+        if names is None:
+            return None
         parameters = [parameters[name] for name in names]
-    if len(parameters) != len(formats) or isinstance(parameters, Mapping):
+    if len(parameters) != len(formats):
         return None
     dumped = values.dump_sequence(parameters, formats)
     known, key = driver._prepared._names, (text, values.types or ())
@@ -140,7 +143,7 @@ def _send(driver: Connection[Any], command: Command) -> None:
 
 
 def _run_together(
-    driver: Connection[Any], commands: Sequence[Command], begins: bool, meanwhile: Callable[[], None] | None
+    driver: Connection[Any], commands: Sequence[Command], begins: bool, meanwhile: Callable[[], object] | None
 ) -> list[Any]:
     pgconn = driver.pgconn
     pgconn.enter_pipeline_mode()

@@ -182,6 +182,8 @@ class Inquiry:
         self._rows: list[list[Row]] = []
         self._beside: Question[Any] | None = None
         self._value: list[Row] = []
+        self.meanwhile: Callable[[], object] | None = None
+        """Runs in `ask_after` while the database works, and must not use the database."""
 
     def add(self, question: Question[T]) -> Callable[[], T]:
         """Add a question, and return a function that returns its answer after `ask`."""
@@ -202,7 +204,7 @@ class Inquiry:
         if self._beside is not None:
             columns, parameters = f"{columns}, ({self._beside.sql})", [*parameters, *self._beside.parameters]
         statements = [(each.sql, each.parameters) for each in self._questions]
-        [first], *self._rows = engine().look_up_all([(f"{columns}{rest}", parameters), *statements])
+        [first], *self._rows = engine().look_up_all([(f"{columns}{rest}", parameters), *statements], self.meanwhile)
         self._value = [first[-1:]]
         return first
 
@@ -210,7 +212,7 @@ class Inquiry:
         """Return the reading that sends the questions in its next round."""
         self._rows = yield [Question(each.sql, each.parameters, _as_they_are) for each in self._questions]
 
-    def ask(self, meanwhile: Callable[[], None] | None = None) -> None:
+    def ask(self, meanwhile: Callable[[], object] | None = None) -> None:
         """Send the questions. `meanwhile` runs while the database works, and must not use the database."""
         assert self._beside is None  # noqa: S101  nobody would ask it
         if self._questions:
