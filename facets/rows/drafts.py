@@ -54,7 +54,10 @@ def no_row(model: Model, row_id: str) -> str:
 
 
 class Draft:
-    """A copy of the rows to edit. `problems` has removals that are impossible, such as a facet with types."""
+    """A copy of the tables to edit. It replaces rows and never changes them, because others may use them (D655).
+
+    `problems` has removals that are impossible, such as that of a facet with types.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self._tables: dict[Model, dict[str, Row]] = {

@@ -50,6 +50,7 @@ TABLES: tuple[type[ConfigurationModel], ...] = (
     models.ViewProperty,
     models.ViewLayout,
 )
+# As text, because orjson reads it faster than the driver reads JSON.
 _SELECTS = ",\n".join(
     f"(SELECT coalesce(json_agg(t ORDER BY t.position, t.id), '[]')::text FROM \"{model._meta.db_table}\" t)"  # noqa: S608  names of tables, no values
     for model in TABLES

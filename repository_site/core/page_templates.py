@@ -18,6 +18,7 @@ INPUTS = frozenset(
 )
 # Keys of a widget for what the text field of unfold shows beside its input.
 ADDITIONS = frozenset(("prefix", "prefix_icon", "suffix", "suffix_icon"))
+DESCRIBED = "aria-describedby"
 
 
 class CycleFreeTemplates(DjangoTemplates):
@@ -78,7 +79,12 @@ def written_attributes(attributes: dict[str, Any]) -> SafeString:
     return mark_safe("".join(shown))  # noqa: S308  # values were escaped
 
 
+def written_description(attributes: dict[str, Any]) -> SafeString:
+    """Write the attribute of a widget that refers to its help text and its errors, if it has any."""
+    return written_attributes({name: attributes[name] for name in (DESCRIBED,) if name in attributes})
+
+
 def _escaped(value: Any) -> str:
-    """Escape as Django does, but faster for text that is not lazy."""
+    """Escape like `conditional_escape`, without its checks for lazy texts."""
     text = str(value)
     return text if isinstance(text, SafeString) else escape(text)

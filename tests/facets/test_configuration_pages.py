@@ -22,7 +22,7 @@ from facets.template_format.reading import read_template
 from storage.models import Storage
 from storage.options import Role
 from storage.tenancy.scope import tenant_scope
-from tests.facets.office_forms import ConfigurationOffice, changed
+from tests.facets.office_forms import ConfigurationOffice, address, changed, form_of
 from tests.facets.small_template import SMALL, small_template
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +129,25 @@ def test_inputs_refer_to_texts_that_the_form_has(small: Storage, is_refused: boo
         missing += [(path, each) for names in named for each in names.split() or [""] if each not in ids]
         repeated += [(path, each) for each, number in Counter(ids).items() if number > 1]
     assert (missing, repeated) == ([], [])
+
+
+def test_pages_escape_the_key_of_a_type(small: Storage) -> None:
+    key = '<p x-data x-init="alert(1)">'
+    change_configuration(small, read_template({**SMALL, "types": {**SMALL["types"], key: SMALL["types"]["dot"]}}))
+    office = ConfigurationOffice(small, Role.ADMINISTRATOR)
+    with tenant_scope(small):
+        paths = [f"{model._meta.model_name}/{row.pk}/change/" for model in MODELS for row in model.objects.all()]
+    pages = [office.page(f"facets/{path}") for path in (*paths, "elementtype/", "property/", "facet/", "facetview/")]
+    assert [page for page in pages if "<p x-data" in page] == []
+    assert sum("&lt;p x-data" in page for page in pages) > 5
+
+
+def test_odd_requests_show_the_form(small: Storage) -> None:
+    office, path = ConfigurationOffice(small, Role.ADMINISTRATOR), address(small, models.ElementType, key="box")
+    assert '<input type="text" name="display_names-1031"' in office.page("facets/elementtype/add/?display_names=abc")
+    response = office.save(path, office.form(path), "_saveasnew")
+    assert response.status_code == 200
+    assert form_of(response.content.decode(), "elementtype_form")["key"] == ["box"]
 
 
 def test_a_page_reads_the_configuration_again_only_if_it_changed(small: Storage) -> None:

@@ -18,7 +18,7 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from repository_site.core.page_templates import written_attributes
+from repository_site.core.page_templates import written_attributes, written_description
 
 NOTHING = _("Select value")
 # Formats, because a template for each option takes long (D654).
@@ -27,22 +27,29 @@ SELECT = (
     " pointer-events-none mr-[12px] right-0 text-base-400 top-1/2 dark:text-base-500 -translate-y-1/2"
     '" aria-hidden="true">expand_more</span></div>'
 )
-# No text contains it.
-PLACE = "\0"
 HEADING = '<span class="pick-heading">{}</span>'
 BOX = (
     '<label class="pick-label"><input type="checkbox" name="{name}" value="{value}"{checked}><span>{label}</span>'
     "{heading}</label>"
 )
 ITEM = f'<li class="pick-item" data-group="{{group}}">{BOX}</li>'
-MOVE = (
-    '<button type="button" class="pick-move" data-pick-move="{0}" title="{{{0}}}" aria-label="{{name_{0}}}">'
-    '<span class="material-symbols-outlined" aria-hidden="true">keyboard_arrow_{0}</span></button>'
-)
 ORDERED_ITEM = (
     '<li class="pick-item" x-sort:item data-group="{group}"><span class="material-symbols-outlined pick-handle"'
-    f' x-sort:handle aria-hidden="true">drag_indicator</span>{BOX}{MOVE.format("up")}{MOVE.format("down")}</li>'
+    f' x-sort:handle aria-hidden="true">drag_indicator</span>{BOX}'
 )
+MOVE = (
+    '<button type="button" class="pick-move" data-pick-move="{0}" title="{1}" aria-label="{2}">'
+    '<span class="material-symbols-outlined" aria-hidden="true">keyboard_arrow_{0}</span></button>'
+)
+
+
+@lru_cache(maxsize=20)
+def _ordered_item(language: str) -> str:
+    """Return the format of an item with buttons in a language of the interface."""
+    label = {"name": "{label}"}
+    up = MOVE.format("up", escape(gettext("Move up")), escape(gettext("Move %(name)s up") % label))
+    down = MOVE.format("down", escape(gettext("Move down")), escape(gettext("Move %(name)s down") % label))
+    return f"{ORDERED_ITEM}{up}{down}</li>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +130,6 @@ class OpenRowField(RowField):
         forms.Field.validate(self, value)
 
 
-@lru_cache(maxsize=2_000)
-def _item(option: Option, language: str, *, is_ordered: bool) -> list[str]:
-    """Return the HTML before the name of the input, after it, and after the place for `checked`."""
-    return format_html(
-        ORDERED_ITEM if is_ordered else ITEM,
-        name=PLACE,
-        value=option.value,
-        checked=PLACE,
-        label=option.label,
-        heading=format_html(HEADING, option.heading) if option.heading else "",
-        group=option.group,
-        up=gettext("Move up"),
-        down=gettext("Move down"),
-        name_up=gettext("Move %(name)s up") % {"name": option.label},
-        name_down=gettext("Move %(name)s down") % {"name": option.label},
-    ).split(PLACE)
-
-
 class ListWidget(forms.Widget):
     """Check boxes; the checked ones come in the order of the list.
 
@@ -171,15 +160,23 @@ class ListWidget(forms.Widget):
             "label": self.label,
             "is_ordered": self.is_ordered,
             "depends_on": self.depends_on,
+            "described": written_description(context["widget"]["attrs"]),
         }
 
     def _items(self, name: str, options: Sequence[Option], chosen: frozenset[str]) -> SafeString:
-        field, language = escape(name), get_language() or ""
-        items = []
-        for option in options:
-            before, after, end = _item(option, language, is_ordered=self.is_ordered)
-            items.append(f"{before}{field}{after}{' checked' if option.value in chosen else ''}{end}")
-        return mark_safe("\n".join(items))  # noqa: S308  # parts were escaped
+        item, field = _ordered_item(get_language() or "") if self.is_ordered else ITEM, escape(name)
+        html = "\n".join(
+            item.format(
+                name=field,
+                value=escape(option.value),
+                checked=" checked" if option.value in chosen else "",
+                label=escape(option.label),
+                heading=HEADING.format(escape(option.heading)) if option.heading else "",
+                group=escape(option.group),
+            )
+            for option in options
+        )
+        return mark_safe(html)  # noqa: S308  # parts were escaped
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         return list(data.getlist(name)) if hasattr(data, "getlist") else list(data.get(name, []))

@@ -136,7 +136,7 @@ def make_plain(form: type[PartForm]) -> None:
     # Other forms share fields that are declared in a class.
     form.base_fields = deepcopy(form.base_fields)
     for field in form.base_fields.values():
-        widget, field.label = field.widget, str(field.label)
+        widget, field.label = field.widget, str(field.label or "")
         widget.attrs["aria-label"] = field.label
         if isinstance(widget, forms.CheckboxInput):
             widget.attrs["class"] = "config-check"
@@ -160,8 +160,10 @@ class PartFormSet(PaginationInlineFormSet):
         return {**super().get_form_kwargs(index), "owner": self.instance}
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Add the fields of Django without those of the owner, which no input names, and of ids, which need a query."""
+        """Add Django's fields without the one of the owner, which the page knows, and with an id field that needs no
+        query."""
         BaseFormSet.add_fields(self, form, index)
+        self._pk_field = self.model._meta.pk
         row_id = None if form.is_new else form.instance.pk
         form.fields["id"] = RowIdField(self._known, initial=row_id, required=False)
         if "DELETE" in form.fields:

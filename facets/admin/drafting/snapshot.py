@@ -1,4 +1,4 @@
-"""The whole configuration, read once per request, for the forms and lists of the back office.
+"""The whole configuration, kept per revision (D655), for the forms and lists of the back office.
 
 Labels, options and counts come from here, so no row of a form or list queries the database for itself.
 """
@@ -107,7 +107,7 @@ def name_of(row: Any) -> str:
     return str(getattr(row, "name", None) or row.key)
 
 
-# Nothing changes rows that were read: a draft has its own.
+# Requests share these rows. A draft replaces a row instead of changing it.
 _recent: RecentValues[StoredRows] = RecentValues(2)
 
 

@@ -14,12 +14,13 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from repository_site.core.page_templates import written_description
 from storage.localisation.culture_names import language_names, language_tag
 from storage.localisation.cultures import CultureSet
 
 MAX_LENGTH = 10_000
 # Formats, because a template for each of the hundreds of texts of a form takes long (D654).
-# The name, id and value of an input are filled in last.
+# What differs between the rows of a table is filled in last.
 LABEL = (
     '<div class="texts-culture{kind}"><label class="texts-label" for="{{id}}{place}"><span class="texts-language">'
     '{language} <span class="texts-lcid">({lcid})</span></span>{star}</label>'
@@ -30,11 +31,11 @@ STAR = (
 )
 CELL = (
     f'{LABEL}<input type="text" name="{{{{name}}}}-{{lcid}}" id="{{{{id}}}}{{place}}" lang="{{tag}}"'
-    ' value="{{value}}" placeholder="{placeholder}" class="config-input"></div>'
+    ' value="{{value}}" placeholder="{placeholder}" class="config-input"{{described}}></div>'
 )
 AREA_CELL = (
     f'{LABEL}<textarea name="{{{{name}}}}-{{lcid}}" id="{{{{id}}}}{{place}}" lang="{{tag}}" rows="2" placeholder=" "'
-    ' class="config-input">{{value}}</textarea></div>'
+    ' class="config-input"{{described}}>{{value}}</textarea></div>'
 )
 
 
@@ -68,8 +69,10 @@ class TextsWidget(forms.Widget):
         self.kind = kind
 
     def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
-        found: Mapping[str, str] = value or {}
-        place = {"name": escape(name), "id": escape(self.build_attrs(self.attrs, attrs).get("id", ""))}
+        # The address of the page can give any value.
+        found: Mapping[str, str] = value if isinstance(value, Mapping) else {}
+        every = self.build_attrs(self.attrs, attrs)
+        place = {"name": escape(name), "id": escape(every.get("id", "")), "described": written_description(every)}
         cells = []
         for lcid, cell in _cell_formats(self.cultures, self.kind, get_language() or "").items():
             text = found.get(lcid, "")
