@@ -32,6 +32,9 @@ FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED
 # Request bodies that a process reads at the same time; each one occupies a thread while its client sends.
 BODIES_AT_ONCE = 96
 reading = Shares(BODIES_AT_ONCE)
+# As many requests wait until others have read theirs, for so many seconds. Bodies that have arrived are read at once.
+awaiting = Shares(BODIES_AT_ONCE)
+PATIENCE = 1.0
 # Links in mails give access to everybody who reads them in a log (D550, D551).
 SECRET_PATH = re.compile(r"^(/admin/(?:invitation|password)/).+", re.DOTALL)
 UNACCEPTED = "unaccepted"
@@ -192,7 +195,13 @@ def _receiving(request: HttpRequest) -> Iterator[None]:
     """
     origin = origin_of(request)
     share = (origin.storage, origin.caller) if origin.is_accepted else (origin.storage, origin.caller, UNACCEPTED)
-    if not reading.take(*share):
+    waits = awaiting.take(*share)
+    try:
+        may_read = reading.take(*share, within=PATIENCE if waits else 0)
+    finally:
+        if waits:
+            awaiting.give_back(*share)
+    if not may_read:
         if reading.taken < BODIES_AT_ONCE:
             text = "The server is receiving too many request bodies for this storage. Try again shortly."
             raise TooManyRequests(text, retry_after=2)

@@ -44,7 +44,7 @@ LINUX_SET_PARENT_DEATH_SIGNAL = 1
 GLIBC_MOST_ARENAS = -8
 # Far more than connections in the pool: a thread that waits for the body of a slow client, or for its turn, uses no
 # connection and must not block other requests. The server starts threads when it needs them, and ends idle ones.
-THREADS = BODIES_AT_ONCE + WAITING_AT_ONCE + FOLLOWING_AT_ONCE + 32
+THREADS = 2 * BODIES_AT_ONCE + WAITING_AT_ONCE + FOLLOWING_AT_ONCE + 32
 # Connections of a worker, most of which are idle.
 CONNECTIONS = 2 * THREADS
 # How long a connection may be idle. Longer than a proxy keeps one (nginx: 60 s): otherwise the proxy could send a

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -174,6 +175,24 @@ def body_refusal(status: int, text: str, kind: str, output: str) -> tuple[int, s
     return status, "2", {"message": text, "output": output, "type": kind, "data": [{"error": text}]}
 
 
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "PATIENCE", 0.01)
+
+
+def test_a_request_waits_until_others_have_read_their_bodies(
+    api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Shares(4)
+    monkeypatch.setattr(middleware, "reading", reading)
+    monkeypatch.setattr(middleware, "PATIENCE", 60)
+    assert [reading.take("acme/open") for _ in range(2)] == [True, True]
+    threading.Timer(0.1, reading.give_back, ["acme/open"]).start()
+    assert api.post(INFO, " ", "application/json").status_code == 200
+    assert (reading.taken, reading.refused, middleware.awaiting.taken) == (1, 0, 0)
+
+
+@pytest.mark.usefixtures("_impatient")
 def test_only_some_threads_read_bodies(api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests with a body are refused when these threads are busy; others are served (D154)."""
     reading = Shares(1)
@@ -193,6 +212,7 @@ def test_only_some_threads_read_bodies(api: ApiClient, open_storage: Storage, mo
     assert Client().post("/admin/login/", {"username": "x"}).status_code == 200
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_a_storage_reads_half_of_the_bodies(
     api: ApiClient, open_storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +229,7 @@ def test_a_storage_reads_half_of_the_bodies(
     assert api.get(INFO).status_code == 200
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_clients_without_a_credential_leave_bodies_for_others(
     api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,23 +19,31 @@ class Shares:
         self.taken = 0
         self.refused = 0
         self._held: Counter[Hashable] = Counter()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition(threading.Lock())
 
-    def take(self, holder: Hashable, *parts: Hashable) -> bool:
+    def take(self, holder: Hashable, *parts: Hashable, within: float = 0) -> bool:
+        """Take one if the holder gets it within these seconds, and return whether it did."""
         keys = [(holder, part) for part in parts]
-        with self._lock:
-            free = self.total - self.taken
-            if self._held[holder] >= free or any(8 * self._held[key] >= 3 * (free + self._held[key]) for key in keys):
+        with self._changed:
+            may_take = self._may_take(holder, keys)
+            if not may_take and within:
+                may_take = self._changed.wait_for(lambda: self._may_take(holder, keys), within)
+            if not may_take:
                 self.refused += 1
                 return False
             self._held.update((holder, *keys))
             self.taken += 1
             return True
 
+    def _may_take(self, holder: Hashable, keys: list[tuple[Hashable, Hashable]]) -> bool:
+        free = self.total - self.taken
+        return self._held[holder] < free and all(8 * self._held[key] < 3 * (free + self._held[key]) for key in keys)
+
     def give_back(self, holder: Hashable, *parts: Hashable) -> None:
-        with self._lock:
+        with self._changed:
             self.taken -= 1
             for key in (holder, *((holder, part) for part in parts)):
                 self._held[key] -= 1
                 if not self._held[key]:
                     del self._held[key]
+            self._changed.notify_all()

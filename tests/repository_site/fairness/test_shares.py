@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 from repository_site.core.fairness.shares import Shares
 
 
@@ -48,3 +51,20 @@ def test_holders_are_forgotten() -> None:
     shares.give_back("a")
     shares.give_back("a")
     assert (shares.taken, shares._held) == (0, {})
+
+
+def test_a_holder_waits_until_another_one_gives_back() -> None:
+    shares, found = Shares(2), list[bool]()
+    assert shares.take("a")
+    waiting = threading.Thread(target=lambda: found.append(shares.take("a", "part", within=60)))
+    waiting.start()
+    # It waits for "a", not for "b".
+    assert shares.take("b")
+    shares.give_back("b")
+    assert (found, shares.taken) == ([], 1)
+    shares.give_back("a")
+    waiting.join(60)
+    assert (found, shares.taken, shares.refused) == ([True], 1, 0)
+    began = time.monotonic()
+    assert not shares.take("a", within=0.05)
+    assert (time.monotonic() - began >= 0.05, shares.taken, shares.refused) == (True, 1, 1)
