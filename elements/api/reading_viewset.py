@@ -102,12 +102,17 @@ class ElementReadingViewSet(ConfiguredViewSet):
         if not self.operation.is_conditional:
             return None
         inquiry, id = Inquiry(), names.get("elementId", "")
-        # Both are kept, and all responses with elements need them.
+        # Both values are cached, and every response with elements needs them.
         inquiry.meanwhile = lambda: (self.base, request._request.GET)
         self._asked_state = inquiry.add(content_state_of_scope())
         if GUID.fullmatch(id):
             self._asked_element = id, inquiry.add(any_version(Audience(sees_drafts(self.caller)), id))
         return inquiry
+
+    def _break_cycles(self) -> None:
+        super()._break_cycles()
+        # What a refused request has not asked may still refer to it.
+        self._asked_state = self._asked_element = None
 
     def begin_conditional_read(self) -> None:
         asked, self._asked_state = self._asked_state, None

@@ -56,7 +56,7 @@ def no_row(model: Model, row_id: str) -> str:
 class Draft:
     """A copy of the tables to edit. It replaces rows and never changes them, because others may use them (D655).
 
-    `problems` has removals that are impossible, such as that of a facet with types.
+    `problems` has impossible removals, such as removing a facet that has types.
     """
 
     def __init__(self, rows: Rows) -> None:

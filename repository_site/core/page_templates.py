@@ -80,11 +80,11 @@ def written_attributes(attributes: dict[str, Any]) -> SafeString:
 
 
 def written_description(attributes: dict[str, Any]) -> SafeString:
-    """Write the attribute of a widget that refers to its help text and its errors, if it has any."""
-    return written_attributes({name: attributes[name] for name in (DESCRIBED,) if name in attributes})
+    """Write the attribute of a widget that refers to its help text and its errors, if it has one."""
+    return written_attributes({DESCRIBED: attributes[DESCRIBED]} if DESCRIBED in attributes else {})
 
 
 def _escaped(value: Any) -> str:
-    """Escape like `conditional_escape`, without its checks for lazy texts."""
+    """Escape like `conditional_escape`, but without its slower checks."""
     text = str(value)
     return text if isinstance(text, SafeString) else escape(text)

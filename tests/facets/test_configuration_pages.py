@@ -111,7 +111,7 @@ MODELS: list[Any] = [
 
 @pytest.mark.parametrize("is_refused", [False, True])
 def test_inputs_refer_to_texts_that_the_form_has(small: Storage, is_refused: bool) -> None:
-    office, missing, repeated = ConfigurationOffice(small, Role.ADMINISTRATOR), [], []
+    office, missing, repeated, unread = ConfigurationOffice(small, Role.ADMINISTRATOR), [], [], []
     with tenant_scope(small):
         paths = [f"{model._meta.model_name}/{row.pk}/change/" for model in MODELS for row in model.objects.all()]
     for path in paths:
@@ -127,8 +127,10 @@ def test_inputs_refer_to_texts_that_the_form_has(small: Storage, is_refused: boo
         ids = [str(each) for each in root.xpath("//@id")]
         named = root.xpath("//@aria-describedby | //@aria-labelledby | //label/@for")
         missing += [(path, each) for names in named for each in names.split() or [""] if each not in ids]
+        described = {each for names in root.xpath("//@aria-describedby") for each in names.split()}
+        unread += [(path, each) for each in ids if each.endswith("_helptext") and each not in described]
         repeated += [(path, each) for each, number in Counter(ids).items() if number > 1]
-    assert (missing, repeated) == ([], [])
+    assert (missing, repeated, unread) == ([], [], [])
 
 
 def test_pages_escape_the_key_of_a_type(small: Storage) -> None:
@@ -142,9 +144,13 @@ def test_pages_escape_the_key_of_a_type(small: Storage) -> None:
     assert sum("&lt;p x-data" in page for page in pages) > 5
 
 
-def test_odd_requests_show_the_form(small: Storage) -> None:
-    office, path = ConfigurationOffice(small, Role.ADMINISTRATOR), address(small, models.ElementType, key="box")
+def test_an_address_with_a_wrong_value_shows_an_empty_form(small: Storage) -> None:
+    office = ConfigurationOffice(small, Role.ADMINISTRATOR)
     assert '<input type="text" name="display_names-1031"' in office.page("facets/elementtype/add/?display_names=abc")
+
+
+def test_saving_as_new_shows_the_form_again(small: Storage) -> None:
+    office, path = ConfigurationOffice(small, Role.ADMINISTRATOR), address(small, models.ElementType, key="box")
     response = office.save(path, office.form(path), "_saveasnew")
     assert response.status_code == 200
     assert form_of(response.content.decode(), "elementtype_form")["key"] == ["box"]

@@ -180,11 +180,12 @@ class Assembler:
         """Read everything that the elements need at once, then build them one by one: together they may need more
         memory than what they are built from."""
         batch = self._complete(batch)
-        # Does most of the work that needs only the rows while the database reads everything else.
+        # The database reads everything else meanwhile.
         gathered = self.gather(batch, lambda: self._begin(batch))
         return (self._element(row, gathered) for row in batch)
 
     def _begin(self, batch: Sequence[VersionRow]) -> None:
+        """Do the work that needs only the rows, and take the texts of references that are cached."""
         if ATTRIBUTES in self.wanted.resources:
             write, types = self.reader.writer.with_author_note, self.projection.types
             self._attributes = {row.version: write(row, types[row.type]) for row in batch}

@@ -33,7 +33,7 @@ BOX = (
     "{heading}</label>"
 )
 ITEM = f'<li class="pick-item" data-group="{{group}}">{BOX}</li>'
-ORDERED_ITEM = (
+ORDERED_START = (
     '<li class="pick-item" x-sort:item data-group="{group}"><span class="material-symbols-outlined pick-handle"'
     f' x-sort:handle aria-hidden="true">drag_indicator</span>{BOX}'
 )
@@ -45,11 +45,11 @@ MOVE = (
 
 @lru_cache(maxsize=20)
 def _ordered_item(language: str) -> str:
-    """Return the format of an item with buttons in a language of the interface."""
+    """Return the format of an item with buttons in a language of the interface, whose words have no braces."""
     label = {"name": "{label}"}
     up = MOVE.format("up", escape(gettext("Move up")), escape(gettext("Move %(name)s up") % label))
     down = MOVE.format("down", escape(gettext("Move down")), escape(gettext("Move %(name)s down") % label))
-    return f"{ORDERED_ITEM}{up}{down}</li>"
+    return f"{ORDERED_START}{up}{down}</li>"
 
 
 @dataclass(frozen=True, slots=True)

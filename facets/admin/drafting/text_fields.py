@@ -41,7 +41,7 @@ AREA_CELL = (
 
 @lru_cache(maxsize=100)
 def _cell_formats(cultures: CultureSet, kind: str, language: str) -> dict[str, str]:
-    """Return the format of the cell of each culture in a language of the interface."""
+    """Return the format of the cell of each culture in a language of the interface, whose words have no braces."""
     names = language_names(cultures.data)
     star = format_html(STAR, gettext("mandatory culture"), gettext("missing"))
     return {
@@ -69,16 +69,20 @@ class TextsWidget(forms.Widget):
         self.kind = kind
 
     def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
-        # The address of the page can give any value.
+        # The query string can set any initial value.
         found: Mapping[str, str] = value if isinstance(value, Mapping) else {}
-        every = self.build_attrs(self.attrs, attrs)
-        place = {"name": escape(name), "id": escape(every.get("id", "")), "described": written_description(every)}
+        attributes = self.build_attrs(self.attrs, attrs)
+        filled = {
+            "name": escape(name),
+            "id": escape(attributes.get("id", "")),
+            "described": written_description(attributes),
+        }
         cells = []
         for lcid, cell in _cell_formats(self.cultures, self.kind, get_language() or "").items():
             text = found.get(lcid, "")
             # A browser drops the first line break of a text area.
             shown = f"\n{text}" if text and self.kind == "area" else text
-            cells.append(cell.format(**place, value=escape(shown)))
+            cells.append(cell.format(**filled, value=escape(shown)))
         is_optional = "" if self.is_required else " texts-optional"
         html = f'<div class="texts texts-{self.kind}{is_optional}">{"".join(cells)}</div>'
         return mark_safe(html)  # noqa: S308  # parts were escaped

@@ -120,7 +120,7 @@ def _placeholders(sql: str) -> tuple[bytes, tuple[PyFormat, ...], tuple[str, ...
 
 def _command(driver: Connection[Any], values: Transformer, sql: str, parameters: Parameters) -> Command | None:
     text, formats, names = _placeholders(sql)
-    # The check for a mapping takes longer.
+    # Most parameters are lists, and checking for a mapping takes longer.
     if not isinstance(parameters, list) and isinstance(parameters, Mapping):
         if names is None:
             return None

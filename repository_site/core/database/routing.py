@@ -127,7 +127,7 @@ def with_storage(sql: str, parameters: Any, storage: str, hidden: str = "", as_o
         values = {name: value for name, value in ((STORAGE, storage), (HIDDEN, hidden), (AS_OF, as_of)) if value}
     if parameters is None:
         return _joined(found, {name: f"'{value}'" for name, value in values.items()}), None
-    # The check for a mapping takes longer.
+    # Most parameters are lists, and checking for a mapping takes longer.
     if not isinstance(parameters, list) and isinstance(parameters, Mapping):
         return _joined(found, {name: f"%({name})s" for name in values}), {**parameters, **values}
     merged = [*parameters]

@@ -204,7 +204,9 @@ class Inquiry:
         if self._beside is not None:
             columns, parameters = f"{columns}, ({self._beside.sql})", [*parameters, *self._beside.parameters]
         statements = [(each.sql, each.parameters) for each in self._questions]
-        [first], *self._rows = engine().look_up_all([(f"{columns}{rest}", parameters), *statements], self.meanwhile)
+        # It may refer to the holder of this inquiry, and must not leave a reference cycle (D211).
+        meanwhile, self.meanwhile = self.meanwhile, None
+        [first], *self._rows = engine().look_up_all([(f"{columns}{rest}", parameters), *statements], meanwhile)
         self._value = [first[-1:]]
         return first
 

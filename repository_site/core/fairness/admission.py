@@ -17,7 +17,7 @@ from repository_site.core.database.pool import release_connection
 from repository_site.core.fairness.cost import Spending
 from repository_site.core.fairness.gate import Gate, Ticket
 from repository_site.core.fairness.large_lists import large_lists
-from repository_site.core.fairness.origin import ELSEWHERE, origin_of, storage_was_found
+from repository_site.core.fairness.origin import ELSEWHERE, origin_by_now, origin_of, storage_was_found
 from repository_site.core.fairness.presence import Presence
 from repository_site.core.fairness.saturation import Saturation
 from repository_site.core.fairness.shares import Shares
@@ -91,7 +91,8 @@ def when_sent(request: HttpRequest, response: HttpResponseBase, call: Callable[[
 def _leave(request: HttpRequest, ticket: Ticket, status: int) -> None:
     """Leave the gate, and charge what the request has cost since it began or came back."""
     spending: Spending | None = getattr(request, "spending", None)
-    payer = None if _was_served(request, status) else (ELSEWHERE, ticket.who[1])
+    # Also a request that came before its storage or its credential was known.
+    payer = origin_by_now(request) if _was_served(request, status) else (ELSEWHERE, ticket.who[1])
     gate.leave(ticket, spending.take(ticket.only_reads) if spending else 0, payer)
 
 

@@ -79,6 +79,13 @@ def _identify(request: HttpRequest) -> RequestOrigin:
     return RequestOrigin(storage, caller, address, credential, is_accepted=True)
 
 
+def origin_by_now(request: HttpRequest) -> tuple[str, int]:
+    """Return the storage and the caller, which may not have been known when the request came."""
+    found = origin_of(request)
+    storage = found.address if found.address in _storages else ELSEWHERE
+    return storage, _credentials.get(found.credential) or found.caller
+
+
 def token_in_headers(request: HttpRequest) -> str:
     """Return the credential that has precedence over a session; empty without one."""
     meta = request.META

@@ -15,7 +15,7 @@ from pytest_django import Settings as ChangedSettings
 
 from repository_site.core.database.statements import look_up
 from repository_site.core.environment.values import Rate
-from repository_site.core.fairness import admission, cost
+from repository_site.core.fairness import admission, cost, origin
 from repository_site.core.fairness import gate as gates
 from repository_site.core.fairness.gate import Gate, Ticket, Who
 from repository_site.core.fairness.origin import ELSEWHERE
@@ -162,7 +162,7 @@ def test_a_request_is_charged_before_it_waits(gate: Gate, monkeypatch: pytest.Mo
 
     request.method, request.path_info, request.META["REMOTE_ADDR"] = "GET", "/acme/open/x", "127.0.0.1"
     admission.FairnessMiddleware(respond)(request)
-    assert [payer for _, payer in charged] == [None] * 3
+    assert [payer for _, payer in charged] == [origin.origin_by_now(request)] * 3
     assert [seconds for seconds, _ in charged] == pytest.approx([2, 2, 0], abs=0.5)
 
 
@@ -178,6 +178,18 @@ def test_requests_without_a_credential_do_not_charge_the_storage(
     unknown = "/acme/handbook/_api/rest/facets/nothing/views/detail/elements"
     assert api.get(unknown, headers={"Authorization": f"Bearer {token}"}).status_code == 404
     assert gate.tallies.seconds.keys() == {ELSEWHERE, "acme/handbook"}
+
+
+def test_a_storage_pays_for_requests_that_came_before_it_was_known(
+    gate: Gate, api: ApiClient, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the first requests after a start would use up the budget of all that is unknown, and those that wait
+    behind them would get 503."""
+    for name in ("_storages", "_credentials"):
+        monkeypatch.setattr(origin, name, origin.Known())
+    assert api.get("/acme/handbook/_api/rest/info", token=token_for(storage)).status_code == 200
+    assert gate.tallies.seconds.keys() == {"acme/handbook"}
+    assert gate.storages.level(ELSEWHERE) == gate.storages.rate.burst  # type: ignore[union-attr]
 
 
 def test_nobody_pays_for_strangers_who_are_not_served(gate: Gate, api: ApiClient, open_storage: Storage) -> None:
